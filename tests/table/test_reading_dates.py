@@ -33,6 +33,21 @@ def test_years_without_dates_stay_numbers_or_levels():
     assert plan_column("x", years.where(years.index % 20 > 0, "PRESENT")).kind == "category"
 
 
+def test_the_year_is_first_where_the_last_numbers_are_all_days_of_a_month():
+    cells = DAYS.dt.strftime("%y/%m/%d")
+    plan = plan_column("d", cells)
+    assert plan.read(cells).tolist() == DAYS.tolist()
+    assert "is taken as a day with the year first" in plan.assumption
+    turned = DAYS.dt.strftime("%d/%m/%y")
+    assert years_of(plan_column("d", turned), turned) == DAYS.dt.year.tolist()
+
+
+@pytest.mark.parametrize("way", ["%Y-%m-%d-%H.%M.%S", "%Y. %m. %d. %H:%M:%S"])
+def test_times_of_databases_and_dates_with_dots_and_blanks_are_dates(way):
+    cells = DAYS.dt.strftime(way)
+    assert plan_column("d", cells).read(cells).tolist() == DAYS.tolist()
+
+
 @pytest.mark.parametrize(
     ("way", "name"),
     [("%y%m%d", "date"), ("%d%m%y", "order_date"), ("%m%d%y", "date")],
@@ -41,7 +56,7 @@ def test_six_digits_are_days_where_the_column_is_named_so(way, name):
     cells = DAYS.dt.strftime(way)
     plan = plan_column(name, cells)
     assert years_of(plan, cells) == DAYS.dt.year.tolist()
-    assert "Six digits" in plan.assumption
+    assert "is taken as a day with the year" in plan.assumption
     assert plan_column("lot", "7" + cells.str[1:]).kind == "number"
 
 

@@ -12,7 +12,8 @@ from gradfeat.table.reading.date_cells import OFFSET
 
 #: With a zone, but 9:00-17:00 is a range.
 _OF_DAY = re.compile(
-    r"T?(?P<H>\d{1,2})[:hH](?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
+    r"T?(?P<H>\d{1,2})(?:[:hH]|\.(?=\d\d ?(?:Uhr|[AaPp]\.?[Mm])))(?P<M>\d{2})"
+    r"(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
     rf"(?: ?(?P<half>[AaPp])(?:\.?[Mm])?\.?| ?(?:Uhr|hrs?|h)|Z|(?(S)[+-]|\+){OFFSET})?"
     r"|(?P<hour>\d{1,2}) ?(?:(?P<part>[AaPp])\.?[Mm]\.?|Uhr|o'clock)",
     re.ASCII,
@@ -54,8 +55,8 @@ _LAP = re.compile(r"(?:(?P<M>\d+):(?=\d{2}))?(?P<S>\d{1,2}[.,]\d+)", re.ASCII)
 def times_of_day(texts: NDArray[np.object_]) -> NDArray[np.float64]:
     """Seconds since midnight (n,); nan for what is no time of day.
 
-    >>> times_of_day(np.array(["1:08 PM", "13:08:05.5", "24:01"], dtype=object)).tolist()
-    [47280.0, 47285.5, nan]
+    >>> times_of_day(np.array(["1:08 PM", "1.08 p.m.", "13:08:05.5", "24:01"], dtype=object)).tolist()
+    [47280.0, 47280.0, 47285.5, nan]
     """
     return np.array([_time_of_day(text) for text in texts], dtype=np.float64)
 

@@ -84,7 +84,9 @@ _YEAR = r"(?P<y>1[5-9]\d\d|2[01]\d\d)"
 _WAYS = tuple(
     f"^{way}$"
     for way in (
-        rf"{_WEEKDAY}(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_TIME}",
+        rf"{_WEEKDAY}(?P<y>\d{{4}})[-/.] ?(?P<m>\d{{1,2}})[-/.] ?(?P<d>\d{{1,2}})\.?{_TIME}",
+        r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)-(?P<H>\d\d)\.(?P<M>\d\d)\.(?P<S>\d\d)"
+        r"(?:\.(?P<f>\d{1,9}))?(?P<half>)(?P<zone>)",
         rf"{_YEAR}[_ ](?P<m>\d{{1,2}})[_ ](?P<d>\d{{1,2}}){_TIME}",
         rf"{_WEEKDAY}(?P<a>\d{{1,2}})[-/](?P<b>\d{{1,2}})[-/](?P<y>\d{{4}}|\d{{2}}){_TIME}",
         rf"(?P<a>\d{{1,2}})[_ ](?P<b>\d{{1,2}})[_ ]{_YEAR}{_TIME}",
@@ -103,7 +105,7 @@ _WAYS = tuple(
         rf"(?P<d>\d{{1,2}}){_TH}{_OF}[ .]*{_NAME}",
         rf"(?P<y>\d{{4}}),?[-/ ]{_NAME}",
         _YEAR,
-        r"~(?P<y>\d{2})(?P<m>\d{2})(?P<d>\d{2})",
+        rf"~(?P<y>\d{{2}})(?P<m>\d{{2}})(?P<d>\d{{2}}){_TIME}",
         rf"{_YEAR}(?:-?M?)(?P<m>0[1-9]|1[0-2])",
         rf"(?P<m>0?[1-9]|1[0-2])/{_YEAR}",
         r"(?P<y>\d{4})[-/ ]?[Qq](?P<q>[1-4])",
@@ -120,11 +122,13 @@ _WAYS = tuple(
     )
 )
 
-#: Where the year of two digits is in a day of six; "" where six digits are no day.
+#: Where the year of two digits is in a day of six digits; "" where six digits are no day, and in
+#: 3/4/21 the year is last.
 Short = Literal["", "first", "last"]
 
 BARE_YEAR = re.compile(_YEAR)
 _OF_YEAR = re.compile(rf"{_NAME}(?:[-/]| ?')\d{{2}}")
+_OF_TWO = re.compile(r"(\d\d)[-/.](\d\d)[-/.](\d\d)(?!\d)", re.ASCII)
 _TIME_FIRST = re.compile(
     r"(?P<time>\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AaPp]\.?[Mm]\.?)?),?(?: on)? +(?P<date>.+)"
 )
@@ -194,13 +198,32 @@ def in_days(texts: Sequence[str]) -> bool:
     return len(numbers) > 12 and numbers <= {*range(1, 32)} and not of_years
 
 
+def year_first(texts: Sequence[str]) -> bool:
+    """Whether 23/04/30 has the year first: the last numbers are all days of a month, the first few.
+
+    >>> days = [f"{month:02d}/{day:02d}" for month in (1, 3) for day in range(1, 32)]
+    >>> year_first([f"23/{day}" for day in days]), year_first([f"{day}/23" for day in days])
+    (True, False)
+    """
+    cells = [m for text in texts if (m := _OF_TWO.match(text.strip("'\"")))]
+    if len(cells) < len(texts):
+        return False
+    first, second, last = ({int(m[k]) for m in cells} for k in (1, 2, 3))
+    of_days = 29 <= max(last, default=0) <= 31 and min(last) > 0 and len(last) > 24
+    return of_days and 1 <= min(second) <= max(second) <= 12 and 2 * len(first) < len(last)
+
+
 def _spelt_out(text: str, short: Short) -> str:
     """A date without quotes, its time behind it, and with signs in six digits if these are `short`.
 
     >>> _spelt_out("1:08 PM 3 Sep 2020", ""), _spelt_out("241130", "first")
     ('3 Sep 2020 1:08 PM', '~241130')
+    >>> _spelt_out("24/11/30 13:08", "first")
+    '~241130 13:08'
     """
     text = text.strip("'\"")
+    if short == "first" and (m := _OF_TWO.match(text)):
+        return f"~{m[1]}{m[2]}{m[3]}{text[m.end() :]}"
     if short and len(text) == 6 and text.isdigit():
         if short == "last":
             return f"{text[:2]}-{text[2:4]}-{text[4:]}"

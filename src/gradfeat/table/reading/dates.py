@@ -21,6 +21,7 @@ from gradfeat.table.reading.date_cells import (
     WrittenDates,
     in_days,
     written_dates,
+    year_first,
 )
 from gradfeat.table.reading.numbers import DistinctTexts
 from gradfeat.table.reading.plan import (
@@ -247,6 +248,7 @@ class DateTexts:
     @classmethod
     def of(cls, found: DistinctTexts, short: Short = "") -> DateTexts | None:
         """None where they are not mostly dates, or years alone."""
+        short = short or ("first" if year_first(found.texts) else "")
         texts = np.array(found.texts, dtype=object)
         written = written_dates(texts, days=in_days(found.texts), short=short)
         written = written.since(written.pivot)
@@ -282,8 +284,8 @@ class DateTexts:
             taken = "a day without a year" if years == NO_YEARS else "a month of a year"
             return f"In {name!r} {texts[0]!r} is taken as {taken}: write years with four digits."
         if self.short:
-            digits = f"Six digits in {name!r}, as {self.found.texts[0]!r},"
-            said.append(f"{digits} are taken as a day with the year {self.short}.")
+            digits = f"In {name!r} {self.found.texts[0]!r}"
+            said.append(f"{digits} is taken as a day with the year {self.short}.")
         if (alone := _bare_years(self.found)).any():
             year = self.found.texts[int(alone.argmax())]
             said.append(f"In {name!r} {year!r} alone is taken as its first day.")

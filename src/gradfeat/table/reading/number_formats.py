@@ -49,9 +49,7 @@ _UNITS = (
 #: Words for money that stand before an amount.
 _MONEY = r"(?:kr|Rs|RM|S?Fr|Kč|Ft|zł)\b\.?"
 #: Any word, a measure if most cells of the column have it; what ends times is none.
-_WORD = (
-    r"(?!(?i:[ap]m|days?|min|sec)\b)°?[^\W\d_][^\W\d_]{0,11}(?:/[^\W\d_]{1,5})?(?:[²³]|\^?[23])?"
-)
+_WORD = r"(?!(?i:[ap]m|days?|min|sec|uhr)\b)°?[^\W\d_][^\W\d_]{0,11}(?:/[^\W\d_]{1,5})?(?:[²³]|\^?[23])?"
 #: A measure of several words, such as sq. ft., fl oz or miles per hour; of so many; a sign.
 _MEASURE = (
     rf"(?:(?i:sq|square|cu|cubic|fl|nautical|metric)\b\.?\s?)?{_WORD}\.?"
@@ -65,14 +63,18 @@ _SCALES = {word: float(power) for power, words in (
     ("1e6", "M mn Mio Mio. million Million"), ("1e9", "B bn Mrd Mrd. billion Billion"),
 ) for word in words.split()}  # fmt: skip
 _SCALE = "|".join(re.escape(word) for word in sorted(_SCALES, key=len, reverse=True))
+#: Such letters behind money alone: 5 m are metres, and 12.50 Cr are a credit.
+_SCALES_OF_MONEY = {"m": 1e6, "Cr": 1e7}
 #: What says of a number that it is about so much, a limit, or has a note.
 _MARKED = r"(?:(?i:ca|c|circa|approx|about|est)\b\.?|[<>]=?)\s*"
 _FLAG = r"\s(?P<flag>[bdeprsuz]{1,2})(?!\w)"  # of statistical offices: estimated, provisional, ...
 _NOTE = r"\s*[*†‡§]+|\s?\[[^\[\]]{1,8}\]|\s?\([^()]{1,12}\)|\s?±\s?[\d.,]+"
+#: Negative amounts of accounts with the unit outside: $(1,200), (3.5)%.
+_ACCOUNT = re.compile(rf"({_UNITS}|{_MONEY})?\s?\(([^()]+)\)\s?({_UNITS})?")
 _CELL = re.compile(
     rf"(?P<mark>{_MARKED})?(?P<open>\()?\s*~?\s*(?P<sign>[+-])?\s*(?P<before>{_UNITS}|{_MONEY})?"
     rf"\s*(?P<inner>[+-])?\s*(?P<body>[\d.,][\d.,'_ ]*?(?:[eE][+-]?\d+)?)"
-    rf"(?:\s*(?P<scale>{_SCALE})(?![^\W_]))?"
+    rf"(?:\s*(?P<scale>{_SCALE}|(?(before)(?:{'|'.join(_SCALES_OF_MONEY)})|(?!)))(?![^\W_]))?"
     rf"(?P<trailing>-)?(?:{_FLAG})?\s*(?P<after>{_UNITS}|\+|{_MEASURE})?(?:{_PER})?\s*(?P<close>\))?"
     rf"(?P<note>{_NOTE})?"
 )
@@ -112,6 +114,7 @@ def _sizes() -> dict[str, tuple[int, float]]:
         "mg .001 g 1 gm 1 gram 1 kg 1000 t 1e6 lb 453.59237 oz 28.349523125",
         "mm .001 cm .01 m 1 km 1000 mile 1609.344 mi 1609.344 ft .3048 inch .0254",
         "b 1 kb 1e3 mb 1e6 gb 1e9 tb 1e12", "ml .001 cl .01 l 1", "hz 1 khz 1e3 mhz 1e6 ghz 1e9",
+        "sqft 1 ft² 1 m² 10.763910417 sqm 10.763910417 acre 43560 ha 107639.10417",
         "cr 1 dr -1", "ad 1 ce 1 bc -1 bce -1",
     )  # fmt: skip
     pairs = [(k, kind.split()) for k, kind in enumerate(kinds)]
@@ -123,7 +126,7 @@ _SIZES = _sizes()
 
 def _relative(unit: str, to: str) -> float:
     """One unit in units of another of its kind; nan where it is of another kind."""
-    one, other = _SIZES.get(unit.casefold()), _SIZES.get(to.casefold())
+    one, other = (_SIZES.get(each.casefold().replace(" ", "")) for each in (unit, to))
     if one and other and one[0] == other[0]:
         return one[1] / other[1]
     return 1.0 if unit == to else np.nan
@@ -148,14 +151,16 @@ def taken_apart(cell: str) -> WrittenNumber | None:
 
     >>> taken_apart("($1,200)"), taken_apart("12x5")
     (WrittenNumber(sign=-1.0, unit='$', body='1,200', scale=1.0, note=''), None)
-    >>> taken_apart("12 miles").unit, taken_apart("1.5M").scale, taken_apart("<5*").note
-    ('mile', 1000000.0, '< *')
-    >>> taken_apart("1,991 sq. ft.").unit, taken_apart("$450/mo").unit
-    ('sq ft', '$ per mo')
+    >>> taken_apart("$(5)").sign, taken_apart("£5m").scale, taken_apart("5 m").unit
+    (-1.0, 1000000.0, 'm')
+    >>> taken_apart("1,991 sq. ft.").unit, taken_apart("$450/mo").unit, taken_apart("<5*").note
+    ('sq ft', '$ per mo', '< *')
     """
     plain = spelt_plainly(cell)
     if special := _pair(plain) or _degrees(plain):
         return special
+    if (account := _ACCOUNT.fullmatch(plain)) and (account[1] or account[3]):
+        plain = f"({account[1] or ''}{account[2]}{account[3] or ''})"
     m = _CELL.fullmatch(plain)
     if m is None or (m["open"] is None) != (m["close"] is None):
         return None
@@ -172,7 +177,7 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     sign = -1.0 if m["open"] is not None or signs == ["-"] else 1.0
     note = " ".join(m[part].strip() for part in ("mark", "flag", "note") if m[part])
     note = FRACTION if "/" in cell and "/" not in plain else note
-    scale = _SCALES.get(m["scale"] or "", 1.0)
+    scale = (_SCALES | _SCALES_OF_MONEY).get(m["scale"] or "", 1.0)
     return WrittenNumber(sign, _unit_words(units, m["per"]), body, scale, note)
 
 
@@ -268,8 +273,9 @@ class NumberFormat:
         return float(body.replace(self.decimal, "."))
 
     def follows(self, body: str) -> bool:
-        """Whether digits with separators are written so."""
-        return _pattern(self.thousands, self.decimal).fullmatch(body) is not None
+        """Whether digits with separators are written so: 7,265E4 has no thousands, as it has E."""
+        grouped = self.thousands and self.thousands in body and "e" in body.lower()
+        return not grouped and bool(_pattern(self.thousands, self.decimal).fullmatch(body))
 
     @property
     def words(self) -> str:
