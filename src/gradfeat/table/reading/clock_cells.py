@@ -55,8 +55,8 @@ _LAP = re.compile(r"(?:(?P<M>\d+):(?=\d{2}))?(?P<S>\d{1,2}[.,]\d+)", re.ASCII)
 def times_of_day(texts: NDArray[np.object_]) -> NDArray[np.float64]:
     """Seconds since midnight (n,); nan for what is no time of day.
 
-    >>> times_of_day(np.array(["1:08 PM", "1.08 p.m.", "13:08:05.5", "24:01"], dtype=object)).tolist()
-    [47280.0, 47280.0, 47285.5, nan]
+    >>> times_of_day(np.array(["1.08 PM", "13:08:05.5", "24:01"], dtype=object)).tolist()
+    [47280.0, 47285.5, nan]
     """
     return np.array([_time_of_day(text) for text in texts], dtype=np.float64)
 

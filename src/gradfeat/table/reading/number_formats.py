@@ -49,7 +49,7 @@ _UNITS = (
 #: Words for money that stand before an amount.
 _MONEY = r"(?:kr|Rs|RM|S?Fr|Kč|Ft|zł)\b\.?"
 #: Any word, a measure if most cells of the column have it; what ends times is none.
-_WORD = r"(?!(?i:[ap]m|days?|min|sec|uhr)\b)°?[^\W\d_][^\W\d_]{0,11}(?:/[^\W\d_]{1,5})?(?:[²³]|\^?[23])?"
+_WORD = r"(?!(?i:[ap]m|days?|min|sec|uhr)\b)°?[^\W\d_]{1,12}(?:/[^\W\d_]{1,5})?(?:[²³]|\^?[23])?"
 #: A measure of several words, such as sq. ft., fl oz or miles per hour; of so many; a sign.
 _MEASURE = (
     rf"(?:(?i:sq|square|cu|cubic|fl|nautical|metric)\b\.?\s?)?{_WORD}\.?"
