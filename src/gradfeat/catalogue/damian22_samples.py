@@ -148,7 +148,7 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
         _theory_line(ax, table, marks_of(NAMES)["ntk without bias"].color)
     style.logarithmic(ax, "x")
     ax.set_ylim(0, 1.2)
-    series.level(ax, 0.5, "degree 2 learned, no more", below=True)
+    series.key_level(ax, 0.5, "degree 2 learned, no more")
     _edges(ax, int(table["d"].iloc[0]), int(table["p"].iloc[0]))
     row = table.iloc[0]
     d, p = int(row["d"]), int(row["p"])

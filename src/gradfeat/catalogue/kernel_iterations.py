@@ -125,7 +125,9 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     )
     drawn = draw_series(axes[1], table, "target", TARGETS, "iterations", "loss")
     for found, own in drawn if theory_table is not None else []:
-        theory_line(axes[1], own, "iterations", "loss", theory, found.mark.color, points=30)
+        theory_line(
+            axes[1], own, "iterations", "loss", theory, found.mark.color, "infinitely many rows", 30
+        )
     for ax in axes[1:]:
         ax.set_xscale("log")
         ax.set_yscale("log")
@@ -138,7 +140,7 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     return finished(
         axes,
         f"Gaussian kernel of bandwidth {row['bandwidth']:g}, {int(row['n'])} rows without noise. "
-        "Solid lines on the right: eigenvalues of the kernel, infinitely many rows. Network: "
+        "Lines on the right: its eigenvalues, infinitely many rows. Network: "
         f"{int(row['m'])} neurons, one gradient step. Points: {over_seeds(table)}.",
     )
 
@@ -154,9 +156,15 @@ def _fits(ax: Axes, rows: DataFrame) -> None:
     ax.plot(x, np.sign(x), color=style.QUIET, linewidth=1.0, linestyle=style.DASHES)
     for t, shade in zip(seen, shades, strict=False):
         fit = only(rows, iterations=t)["fit"].iloc[0]
-        ax.plot(x, fit, color=shade, linewidth=1.4, label=f"kernel, {t:,} iterations")
+        ax.plot(x, fit, color=shade, linewidth=1.4, label=f"after {t:,} iterations")
     if len(rows):
-        ax.plot(x, rows["network_fit"].iloc[0], color=style.PURPLE, linewidth=1.4, label="network")
+        ax.plot(
+            x,
+            rows["network_fit"].iloc[0],
+            color=style.PURPLE,
+            linewidth=1.4,
+            label="network, one step",
+        )
 
 
 TALK = "The talk Feature learning and limitations of kernels"

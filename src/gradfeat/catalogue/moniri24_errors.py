@@ -56,11 +56,11 @@ NETWORK: Final = {
     2: Mark("network, setting 2", style.VERMILLION, "D"),
     3: Mark("network, setting 3", style.GREEN, "s"),
 }
-BESIDE: Final = r"$F_0$ and powers of $X\beta$"
+BESIDE: Final = r"$F_0$ and powers of $X\beta$, setting "
 COLUMNS: Final = {
-    1: Mark(BESIDE, style.SKY, "v"),
-    2: Mark(BESIDE, style.ORANGE, "^"),
-    3: Mark(BESIDE, style.GREEN, "<"),
+    1: Mark(f"{BESIDE}1", style.SKY, "v"),
+    2: Mark(f"{BESIDE}2", style.ORANGE, "^"),
+    3: Mark(f"{BESIDE}3", style.GREEN, "<"),
 }
 
 
@@ -94,8 +94,8 @@ def _errors(ax: Axes, rows: DataFrame, metric: str, theory_too: bool) -> None:
     if metric == "test":
         setup = _setup(rows, setting=several[-1])
         least = float(setup.teacher.beyond_linear)
-        series.key_level(ax, least / (1 - setup.phi), "linear regression on n rows")
-        series.key_level(ax, least, "best linear function", dotted=True)
+        series.level(ax, least / (1 - setup.phi), "linear regression on n rows", below=True)
+        series.level(ax, least, "best linear function", below=True)
 
 
 def _gained(ax: Axes, rows: DataFrame, metric: str, theory_too: bool) -> None:
@@ -170,7 +170,7 @@ def _shares(ax: Axes, own: DataFrame, theory_too: bool) -> None:
     draw_metric(ax, own, "n", "loss_share", mark)
     style.logarithmic(ax, "x")
     ax.set_ylim(0, 1.1)
-    series.level(ax, 1.0, "limit", below=True)
+    series.level(ax, 1.0, "limit")
 
 
 ABOUT = """Training loss and test error of ridge regression on the features after one gradient step

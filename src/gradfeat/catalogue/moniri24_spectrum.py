@@ -78,7 +78,10 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
         _vector(axes[len(drawn) + k], drawn[-1], k, theory_too)
     _positions(axes[-1], table, theory_too)
     n, d, N, residual = settings(table, *MODEL[1:])[0]
-    one = f" Histograms and vectors: {NAMES[drawn[0]['activation']]}, one draw." if drawn else ""
+    one = ""
+    if drawn:
+        name = NAMES[drawn[0]["activation"]]
+        one = f" Histograms and vectors: {name}, one draw, in which vectors mix as N is finite."
     return finished(
         axes,
         rf"F = $\sigma(\tilde{{X}}(W_0+\eta{{}}G)^T)$ on n = {n} fresh rows, d = {d}, N = {N}; "

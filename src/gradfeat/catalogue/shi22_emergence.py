@@ -201,8 +201,8 @@ def _signals(ax: Axes, table: DataFrame, lines: bool) -> None:
     """T_j in A and outside, of both steps; the theory of each."""
     D, k = settings(table, "D", "k")[0]
     title = f"Gradient along $M_j$: D = {D}, k = {k}"
-    style.dress(ax, title, "samples in a gradient", r"size of $T_j$")
-    marks = style.class_marks(("step 1", "step 2"))
+    style.dress(ax, title, "samples in a gradient", r"root mean square of $T_j$")
+    marks = style.class_marks(("step 1, in A", "step 2, in A"))
     hollow = style.class_marks(("", "", "", "step 1, outside A", "step 2, outside A"))[3:]
     for metric, own in (("signal", marks), ("noise", hollow)):
         _curves(ax, table, metric, {"yes 1": own[0].label, "yes 2": own[1].label}, own)
