@@ -31,7 +31,7 @@ ROOMS: Final = {
     "maths": Room(4_434, 33),
     "models": Room(11_205, 70),
     "planning": Room(1_461, 10),
-    "reports": Room(954, 4),
+    "reports": Room(960, 4),
     "rows": Room(6_684, 32),
     "table": Room(10_082, 46),
     "tasks": Room(2_219, 19),

@@ -11,6 +11,8 @@ from rich.console import Console
 
 from gradfeat.reports import diagnosis_text
 from gradfeat.reports.diagnosis import advice, answer
+from gradfeat.table.diagnosis import Share
+from gradfeat.table.results import Interval
 from reports import pages
 from reports.diagnosis_factory import DIAGNOSES, bikes
 from reports.factory import HOSTILE
@@ -95,6 +97,16 @@ def test_a_cubic_signal_with_rows_enough_is_not_called_hopeless():
 def test_a_degree_that_no_model_could_use_is_not_called_linear():
     seen = replace(DIAGNOSES["bikes"], shares=DIAGNOSES["noise"].shares)
     assert "There is more than the linear part, and no model could use it" in advice(seen)
+
+
+def test_a_share_of_a_percent_is_not_advised_like_one_of_a_quarter():
+    bikes = DIAGNOSES["bikes"]
+    linear, quadratic, _ = bikes.shares.parts
+    least = Share("higher", Interval(0.007, 0.001, 0.013), True)
+    parts = (linear, replace(quadratic, share=Interval(0.0, -0.01, 0.01), found=False), least)
+    words = advice(replace(bikes, shares=replace(bikes.shares, parts=parts)))
+    assert "Beyond the linear part the models find <1 % of the variance" in words
+    assert "worth trying" not in words
 
 
 def test_what_was_left_out_stands_in_the_terminal():

@@ -180,6 +180,12 @@ def advice(found: DiagnosisReport) -> str:
             "Nothing beyond the linear part could be shown: a linear model may do as well as any "
             "other here."
         )
+    if max(quadratic.share.high, higher.share.high) < WORTH_NAMING:
+        more = percent(sum(one.share.estimate for one in (quadratic, higher) if one.found))
+        return (
+            f"Beyond the linear part the models find {more} of the variance: no method can gain "
+            "much on a linear model here, whether it learns features or not."
+        )
     return (
         "There is more than a linear model can say, and a gradient can see where it starts: "
         "methods that learn features are worth trying. gradfeat fit compares them with fixed "
