@@ -29,7 +29,7 @@ ROOMS: Final = {
     "interface": Room(1_118, 6),
     "lab": Room(3_529, 21),
     "maths": Room(4_434, 33),
-    "models": Room(11_205, 70),
+    "models": Room(11_217, 70),
     "planning": Room(1_461, 10),
     "reports": Room(960, 4),
     "rows": Room(6_684, 32),

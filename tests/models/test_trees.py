@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble._hist_gradient_boosting.grower import TreeGrower
 
 from gradfeat import RFMClassifier, RFMRegressor, load, save
 from gradfeat.maths.blocks import Block
@@ -67,6 +68,23 @@ def test_numbers_as_scikit_learn_predicts_them():
     again = predictor_from(f.spec(), f.tensors())
     assert torch.equal(again(X), f(X))
     assert float(f.gradient(X).abs().max()) == 0
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """One entry for each tree that is grown from now on."""
+    grown, grow = [], TreeGrower.grow
+    monkeypatch.setattr(TreeGrower, "grow", lambda self: grown.append(grow(self)))
+    return grown
+
+
+@pytest.mark.parametrize("logistic", [False, True])
+def test_stages_of_a_path_are_fits_of_so_many_rounds(logistic: bool):
+    X, y = rows()
+    block = in_memory(X, codes(y, [0.0]) if logistic else y[:, None])
+    path = Boosting(6, logistic, glance=4).fit_path(block)
+    for one, rounds in zip(path, (4, 6), strict=True):
+        other = Boosting(rounds, logistic).fit(block)
+        assert torch.allclose(one(X), other(X), atol=1e-12)
 
 
 def test_trees_of_many_rows_have_more_leaves_and_smaller_steps():
@@ -182,22 +200,16 @@ def test_trees_join_where_they_gain(logistic: bool, monkeypatch: pytest.MonkeyPa
     assert fitted.tensors()["weights"].tolist()[1] == pytest.approx(found.setting.share)
 
 
-def test_few_trees_that_gain_nothing_on_the_first_split_are_all(monkeypatch: pytest.MonkeyPatch):
-    fits, stages = [], WithTrees._stages
-
-    def counted(self: Any, data: Block, seed: int, parts: Any, rounds: int) -> Any:
-        fits.append((len(parts), rounds))
-        return stages(self, data, seed, parts, rounds)
-
-    monkeypatch.setattr(WithTrees, "_stages", counted)
+def test_few_trees_that_gain_nothing_are_all_and_others_go_on(monkeypatch: pytest.MonkeyPatch):
+    """On the first split alone; where they gain, no round of it is grown again."""
     monkeypatch.setattr(with_trees, "ROUNDS", 45)
+    grown = counted(monkeypatch)
     X, _ = rows(240)
     space = WithTrees(TreesSetting(Flat.start), Flat(), logistic=False)
-    few, every = (1, GLANCE), (3, 45)
-    for target, expected in ((X[:, 1], [few]), (X[:, 1] + 2 * (X[:, 0] > 0.3), [few, every])):
-        fits.clear()
+    for target, expected in ((X[:, 1], GLANCE), (X[:, 1] + 2 * (X[:, 0] > 0.3), 3 * 45)):
+        grown.clear()
         space.best(Block(X, target[:, None], torch.ones(240).double()), 0, FAST)
-        assert fits == expected
+        assert len(grown) == expected
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
@@ -17,7 +18,7 @@ from torch import Tensor
 from ..maths.blocks import Block
 from ..maths.memory import slices
 from ..rows.rows import Rows
-from .base import OneStage, Predictor
+from .base import Predictor, Staged
 from .search.calibration import codes_of, logit_share, two_sided
 from .softmax_newton import absent_logits
 
@@ -166,9 +167,10 @@ def _kept(cut: Any, left: Any, tree: Any, trees: int) -> tuple[Tensor, Tensor]:
 
 @final
 @dataclass(frozen=True)
-class Boosting(OneStage[Trees]):
+class Boosting(Staged[Trees]):
     """Gradient boosting of histogram trees: so many rounds.
 
+    `glance`: Rounds after which a path has a stage, if any.
     `logistic`: Log loss of +-1 codes, one column of two classes, else one a class, from which a
         constant may have been subtracted; decisions are then half the log-odds or the logits.
 
@@ -182,40 +184,55 @@ class Boosting(OneStage[Trees]):
 
     trees: int
     logistic: bool = False
+    glance: int | None = None
 
-    def fit(self, rows: Rows, *, seed: int = 0) -> Trees:
-        """Of streamed rows their sample."""
+    def fit_path(self, rows: Rows, *, seed: int = 0) -> Iterator[Trees]:
+        """Of streamed rows their sample; the trees after `glance` rounds, and after all."""
         sample = rows.sample if rows.held is None else None
         block = rows.block("boosted trees") if sample is None else sample
         many = len(block.X) > FEW_ROWS
-        how = {"max_iter": self.trees, "early_stopping": False, "max_depth": LEVELS}
+        how = {"warm_start": True, "early_stopping": False, "max_depth": LEVELS}
         how |= {"learning_rate": RATES[many], "max_leaf_nodes": LEAVES[many]}
         how |= {"random_state": seed % 2**32}
         threads = None if block.X.numel() > ALONE else 1
-        with threadpool_limits(threads, user_api="openmp"):
-            return self._grown(block, how)
+        grown = self._classes(block, how) if self.logistic else self._numbers(block, how)
+        for rounds in (self.trees,) if self.glance is None else (self.glance, self.trees):
+            with threadpool_limits(threads, user_api="openmp"):
+                trees = grown(rounds)
+            yield trees
 
-    def _grown(self, block: Block, how: dict[str, Any]) -> Trees:
-        if self.logistic:
-            return _of_classes(HistGradientBoostingClassifier(**how), block)
+    def _numbers(self, block: Block, how: dict[str, Any]) -> Callable[[int], Trees]:
+        """The trees after so many rounds, which are never fewer than those before."""
         bins, w = BinnedColumns.of(block.X), _weights(block.w)
         columns = [y.double().cpu().numpy() for y in block.y.T]
-        each = [HistGradientBoostingRegressor(**how).fit(bins.codes, y, w) for y in columns]
-        rounds = [[*chain(*same)] for same in zip(*(m._predictors for m in each), strict=True)]
-        offset = block.y.new_tensor([m._baseline_prediction.item() for m in each])
-        return _trees(rounds, bins, torch.eye(len(each)).to(offset), offset)
+        models: list[Any] = [HistGradientBoostingRegressor(**how) for _ in columns]
 
+        def grown(rounds: int) -> Trees:
+            for model, y in zip(models, columns, strict=True):
+                model.set_params(max_iter=rounds).fit(bins.codes, y, w)
+            each = zip(*(m._predictors for m in models), strict=True)
+            offset = block.y.new_tensor([m._baseline_prediction.item() for m in models])
+            mix = torch.eye(len(models)).to(offset)
+            return _trees([[*chain(*same)] for same in each], bins, mix, offset)
 
-def _of_classes(model: Any, block: Block) -> Trees:
-    """Decisions as a :class:`~gradfeat.models.search.rfm_losses.ShiftedLogistic` has them."""
-    codes, shift = codes_of(block.y)
-    c, absent = codes.shape[1], absent_logits(codes, block.w)
-    bins = BinnedColumns.of(block.X)
-    model.fit(bins.codes, two_sided(codes.cpu().numpy()).argmax(1), _weights(block.w))
-    signs = _signs(model.classes_.tolist(), c).to(absent)
-    raw = absent.new_tensor(model._baseline_prediction[0])
-    offset = raw @ signs + logit_share(c) * absent - shift
-    return _trees(model._predictors, bins, signs, offset)
+        return grown
+
+    def _classes(self, block: Block, how: dict[str, Any]) -> Callable[[int], Trees]:
+        """Decisions as a :class:`~gradfeat.models.search.rfm_losses.ShiftedLogistic` has them."""
+        codes, shift = codes_of(block.y)
+        c, absent = codes.shape[1], absent_logits(codes, block.w)
+        bins, w = BinnedColumns.of(block.X), _weights(block.w)
+        labels = two_sided(codes.cpu().numpy()).argmax(1)
+        model: Any = HistGradientBoostingClassifier(**how)
+
+        def grown(rounds: int) -> Trees:
+            model.set_params(max_iter=rounds).fit(bins.codes, labels, w)
+            signs = _signs(model.classes_.tolist(), c).to(absent)
+            raw = absent.new_tensor(model._baseline_prediction[0])
+            offset = raw @ signs + logit_share(c) * absent - shift
+            return _trees(model._predictors, bins, signs, offset)
+
+        return grown
 
 
 def _signs(present: list[int], c: int) -> Float[Tensor, "k c"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, final
 
@@ -114,10 +113,15 @@ class WithTrees(Space[TreesSetting[SettingT]]):
             return own
         tell("boosted trees")
         parts = splits(data, effort)
-        first = self._stages(data, seed, parts[:1], GLANCE)
-        if not self._joined(_beginning(own, first.shape[1]), first, 0.0).setting.rounds:
+        boosting = self._boosting(self._most(data, ROUNDS))
+        glance = replace(boosting, glance=min(GLANCE, boosting.trees))
+        path = glance.fit_path(of_block(parts[0][0]), seed=seed)
+        few = next(path).staged(parts[0][1].X, STEP)
+        if not self._joined(_beginning(own, few.shape[1]), few, 0.0).setting.rounds:
             return own
-        return self._joined(own, self._stages(data, seed, parts, ROUNDS))
+        fits = [*path, *(boosting.fit(of_block(train), seed=seed) for train, _ in parts[1:])]
+        stages = [f.staged(held.X, STEP) for f, (_, held) in zip(fits, parts, strict=True)]
+        return self._joined(own, torch.cat(stages, 1))
 
     def _joined(
         self, own: Trial[TreesSetting[SettingT]], stages: Float[Tensor, "s n c"], gain: float = GAIN
@@ -143,15 +147,6 @@ class WithTrees(Space[TreesSetting[SettingT]]):
     def _most(self, data: Block, rounds: int) -> int:
         """So many rounds, or as many as trees allow."""
         return min(rounds, max(STEP, MOST_TREES // data.y.shape[1] // STEP * STEP))
-
-    def _stages(
-        self, data: Block, seed: int, parts: Sequence[tuple[Block, Block]], rounds: int
-    ) -> Float[Tensor, "s n c"]:
-        """Predictions of the held-out rows after every so many rounds."""
-        boosting = self._boosting(self._most(data, rounds))
-        fits = [boosting.fit(of_block(train), seed=seed) for train, _ in parts]
-        pairs = zip(fits, parts, strict=True)
-        return torch.cat([f.staged(held.X, STEP) for f, (_, held) in pairs], 1)
 
     def _judged(self, trial: Trial[Any]) -> tuple[float, float]:
         """The loss of decisions, and the factor by which they are comparable with others."""
