@@ -36,7 +36,11 @@ def explained(column: pd.Series, code: Floats) -> float:
     ``1 - (within / (n - k)) / (total / (n - 1))`` for k levels, of numbers 20 bins of equal
     size where they are many; 0 where nearly every row is a level of its own.
     """
-    group = _levels(column)
+    return between(_levels(column), code)
+
+
+def between(group: NDArray[np.intp], code: Floats) -> float:
+    """The share of the variance of `code` (n, c) between groups (n,), adjusted for their number."""
     n, k = len(group), int(group.max()) + 1
     total = ((code - code.mean(axis=0)) ** 2).sum()
     if n - k < max(FEWEST_ROWS, n // 4) or total == 0:

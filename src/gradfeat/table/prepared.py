@@ -20,6 +20,7 @@ from gradfeat.rows.source import Columns
 from gradfeat.rows.sources.numeric import numbered
 from gradfeat.rows.sources.tables import Convert, OverTables, Tables, held, selected, with_places
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
+from gradfeat.table.dependent_rows import about_time
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.first_pass import (
     KnownTable,
@@ -42,7 +43,7 @@ from gradfeat.table.row_sample import (
     has_value,
     held_out,
 )
-from gradfeat.table.screening import about_tails, left_out_notes, screen
+from gradfeat.table.screening import about_tails, left_out_notes, screen, target_codes
 from gradfeat.table.split import parse_time, split_rows
 from gradfeat.table.target import (
     AS_IS,
@@ -292,6 +293,8 @@ def _prepared(
     encoder.fit(inputs.drop(columns=[*screened.left_out]))
     X, (Z, unread) = encoder.transform(train), encoder.encoded(test)
     said = [*screened.remarks, *about_texts(encoder.notes_)]
+    if request.time_column is None:
+        said += about_time(X, encoder, target_codes(y, classes), request.target)
     said += about_quantity(target, request.target, y)
     y = target.scale.learned(y)
     if target.classes:

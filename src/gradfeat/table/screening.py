@@ -12,6 +12,7 @@ from scipy.stats import rankdata, skew
 
 from gradfeat.drawing.numbers import number
 from gradfeat.rows.sources.tables import selected
+from gradfeat.table.dependent_rows import about_subjects, subjects
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.identifiers import (
     NO_USE,
@@ -75,7 +76,7 @@ def screen(
     texts = inputs.select_dtypes(["str", "string", "category", object])
     inputs = inputs.assign(**{str(name): cell_text(column) for name, column in texts.items()})
     names = [str(name) for name in inputs.columns]
-    code = _codes(y[:MOST_ROWS], classes)
+    code = target_codes(y[:MOST_ROWS], classes)
     once, encoder = _each_once(inputs), encoder or TableEncoder()
     read = _read(inputs, encoder)
     alone = {n: explained(column.iloc[:MOST_ROWS], code) for n, column in read.items()}
@@ -87,14 +88,15 @@ def screen(
     others = [name for name in names if name not in known]
     counting = numbers_of_rows(inputs, others, rows)
     numbers = {name: more for name, more in counting.items() if alone[name] > NO_USE}
+    again = subjects(read, code, [n for n in others if n not in numbers])
+    telling = [n for n in others if n not in numbers and n not in again]
     remarks = [
         *([f"Left out, the same in every row: {names_of(same)}."] if same else []),
         *about_identifiers(found, bool(left_out), option),
         *about_order(numbers, alone, target),
         *about_named([n for n in others if n not in numbers], once, alone, target, option),
-        *about_leaks(
-            {n: read[n] for n in others if n not in numbers}, alone, y, code, target, classes
-        ),
+        *about_subjects(again, target),
+        *about_leaks({n: read[n] for n in telling}, alone, y, code, target, classes),
         *([] if classes else about_sums({n: read[n] for n in others}, y, target)),
         *_about_copies(selected(inputs, others)),
     ]
@@ -118,7 +120,7 @@ def _read(inputs: pd.DataFrame, encoder: TableEncoder) -> dict[str, pd.Series]:
     return columns | (encoder.in_order(pd.DataFrame(many)) if many else {})
 
 
-def _codes(y: Floats, classes: int) -> Floats:
+def target_codes(y: Floats, classes: int) -> Floats:
     """The target as columns (n, c): ranks of numbers, 0/1 of classes."""
     if classes:
         return (y[:, None] == np.arange(classes)).astype(np.float64)

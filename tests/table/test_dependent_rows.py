@@ -1,0 +1,95 @@
+"""Rows that tell of each other, in time or by subject, are said to be before a verdict."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.sources.tables import FrameTables
+from gradfeat.table.prepared import prepare
+from gradfeat.table.request import Request
+
+
+def said(frame: pd.DataFrame, streamed: bool = False, **asked: str) -> str:
+    engine = InProcess() if streamed else None
+    found = prepare(FrameTables(frame, 200), Request("t", "y", **asked), engine)
+    return " ".join(found.remarks)
+
+
+def series(n: int = 600) -> pd.DataFrame:
+    """A random walk and a column of noise, by day."""
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2020-01-01", periods=n).strftime("%Y-%m-%d")
+    x, y = rng.normal(size=n), np.cumsum(rng.normal(size=n))
+    return pd.DataFrame({"date": days, "x": x, "y": y})
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_target_that_varies_slowly_in_time_is_said_to(classes, streamed):
+    frame = series()
+    if classes:
+        frame["y"] = np.where(frame["y"] > frame["y"].median(), "up", "down")
+    told = said(frame, streamed)
+    assert re.search(r"In the order of 'date' neighbouring rows have similar 'y' \(corr", told)
+    assert "--time-column 'date' tests on the last." in told
+    shuffled = np.random.default_rng(1).permutation(frame["y"])
+    assert "In the order of" not in said(frame.assign(y=shuffled), streamed)
+
+
+def test_nothing_is_said_where_rows_are_tested_on_in_order():
+    assert "In the order of" not in said(series(), time_column="date")
+
+
+def test_seasons_alone_say_nothing_of_neighbours():
+    """Weekdays and months are columns of the model that later rows have too."""
+    frame = series(1_200)
+    day = pd.to_datetime(frame["date"])
+    season = 3.0 * (day.dt.day_of_week < 5) + np.cos(2 * np.pi * (day.dt.month - 1) / 12)
+    assert "In the order of" not in said(
+        frame.assign(y=season + 0.5 * frame["x"].iloc[::-1].to_numpy())
+    )
+
+
+def test_a_date_in_several_columns_orders_rows_too():
+    frame = series()
+    day = pd.to_datetime(frame["date"])
+    parts = frame.assign(year=day.dt.year, month=day.dt.month, date_of_month=day.dt.day)
+    told = said(parts.drop(columns="date"))
+    assert "In the order of 'year', 'month' and 'date_of_month' neighbouring rows" in told
+    assert "A column of whole dates as --time-column tests on the last." in told
+
+
+def patients(label: object) -> pd.DataFrame:
+    """80 patients of 10 rows; all columns are nearly constant within a patient, the target too."""
+    rng = np.random.default_rng(0)
+    who, noise = np.repeat(np.arange(80), 10), rng.normal(size=(800, 5))
+    M = rng.normal(size=(80, 5))[who] + 0.1 * noise
+    frame = pd.DataFrame(M[:, :4], columns=[*"abcd"])
+    return frame.assign(patient=np.array(label)[who], y=M[:, 4])
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("names", [np.arange(80), [f"P{k:03d}" for k in range(80)]])
+def test_subjects_that_come_again_are_groups_and_no_leak(names, streamed):
+    told = said(patients(names), streamed)
+    assert re.search(
+        r"Rows come in 80 groups by 'patient' \(9\d % of the variance of 'y' lies", told
+    )
+    assert "GroupKFold of scikit-learn with a TableModel" in told
+    assert "if it is known only once" not in told
+
+
+def test_levels_whose_rows_differ_are_no_subjects():
+    """Places explain much, and other columns vary within them; ages are quantities."""
+    frame = patients([f"P{k:03d}" for k in range(80)])
+    frame[[*"abc"]] = np.random.default_rng(1).normal(size=(800, 3))
+    assert "Rows come in" not in said(frame.rename(columns={"patient": "place"}))
+    aged = patients(np.arange(80)).rename(columns={"patient": "age"})
+    assert "Rows come in" not in said(aged)
+    noise = np.random.default_rng(1).normal(size=800)
+    assert "Rows come in" not in said(patients(np.arange(80)).assign(y=noise))
