@@ -194,6 +194,7 @@ def compare(
     comment: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     progress: Told = silent,
     deadline: Deadline | None = None,
     command: str = "",
@@ -246,6 +247,8 @@ def compare(
         Of delimited text: a character, or ``"tab"`` or ``"blanks"``; what comments begin with;
         whether the first line names the columns (without, they are ``column_1``, ...); of its
         characters. Left out: found.
+    sheet : str, optional
+        Of a workbook; left out: the first that can be seen.
     progress : callable (str, float, str), optional
         Told the name of a step, the share of the work that is done, and further words.
     deadline : Deadline, optional

@@ -84,6 +84,7 @@ def diagnose(
     comment: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     missing: Sequence[str] = (),
     dates: DateOrder = "",
     target_transform: Transform = "none",
@@ -118,7 +119,7 @@ def diagnose(
         Columns to leave out, such as those known later.
     target_transform : {"none", "log"}
         Look at the logarithm of a quantity.
-    rare_classes, separator, comment, header, encoding, missing, dates : optional
+    rare_classes, separator, comment, header, encoding, sheet, missing, dates : optional
         How the table is read: as in :func:`gradfeat.compare`.
     stream, jobs, dask, checkpoint : optional
         Whether and how rows stream: as there.

@@ -41,6 +41,9 @@ PIECE_NUMBERS = 2**22
 #: What a call that is repeated has in other words, or anew.
 _NOT_REPEATED = {"table", "target", "progress", "deadline", "checkpoint"}
 
+#: What is said of how the table is written.
+_TEXT = ("separator", "comment", "header", "encoding", "sheet")
+
 #: What a request has as tuples.
 _LISTS = {"methods", "ignore", "missing"}
 
@@ -151,7 +154,7 @@ class Asked:
         asked["command"] = asked["command"] or table.call(function, given_)
         asked["target"] = str(asked["target"])
         kept = None if kept is None else Checkpoint(Path(kept))
-        text = text_options(*(given_[n] for n in ("separator", "comment", "header", "encoding")))
+        text = text_options(*(given_[n] for n in _TEXT))
         return cls(
             table,
             Request(table.name, seconds=time, text=text, **asked),

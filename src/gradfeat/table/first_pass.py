@@ -310,7 +310,7 @@ class KnownTable:
 def known_table(table: Tables, request: Request, engine: Engine | None = None) -> KnownTable:
     """Read a table once, leave out what are no rows of it, decide about its target."""
     opened, request = table, replace(request, decimal=table.text.decimal)
-    table = table.select(chosen_columns(table.names, request))
+    table = table.select(chosen_columns(table, request))
     if request.missing:
         table = declared(table, request.missing)
     read = read_rows(table, request, engine)
@@ -345,11 +345,11 @@ def decide_target(summary: TableSummary, request: Request, empty: int | None = N
     return replace(target, rows_dropped=found.missing, remark=remark, scale=scale)
 
 
-def chosen_columns(names: Iterable[object], request: Request) -> list[str]:
+def chosen_columns(table: Tables, request: Request) -> list[str]:
     """The columns that are read: all but those to be ignored; a TableError without the target."""
-    kept = kept_names(names, request.ignore)
+    kept = kept_names(table.names, request.ignore)
     if request.target not in kept:
-        raise no_target(request.target, kept)
+        raise no_target(request.target, kept, table.remarks)
     return kept
 
 

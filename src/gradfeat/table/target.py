@@ -162,12 +162,13 @@ def refuse_missing(target: str, missing: int, rows: int) -> None:
         )
 
 
-def no_target(target: str, names: Sequence[str]) -> TableError:
-    """What is said where no column has the target's name."""
+def no_target(target: str, names: Sequence[str], remarks: Sequence[str] = ()) -> TableError:
+    """What is said where no column has the target's name; `remarks` on how the table was read."""
     hint = near_names(target, names)
     if hint == ".":
         one = ", where --separator says what stands between columns" if len(names) == 1 else ""
-        hint = f": its columns are {listing(names, most=8)}{one}."
+        read = f"; read so: {'; '.join(remarks)}" if remarks else one
+        hint = f": its columns are {listing(names, most=8)}{read}."
     return TableError(f"The table has no column {target!r}{hint}")
 
 

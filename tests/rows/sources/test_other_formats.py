@@ -8,16 +8,19 @@ import gzip
 import io
 import lzma
 import zipfile
+from dataclasses import asdict
 
 import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
 
-from gradfeat.errors import SourceError
+import gradfeat
+from gradfeat.errors import SourceError, TableError
 from gradfeat.interface.open import why_streamed
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held
+from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.reading.decide import plan_column
 from table.streamed_tables import mixed
@@ -72,11 +75,31 @@ def test_further_sheets_are_told_of_and_names_twice_refused(tmp_path):
     with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
         FRAME.to_excel(book, sheet_name="rows", index=False)
         FRAME.to_excel(book, sheet_name="notes", index=False)
-    assert tables(tmp_path / "t.xlsx").remarks == ("the first sheet alone, without 'notes'",)
+    remarks = tables(tmp_path / "t.xlsx").remarks
+    assert remarks == ("the sheet 'rows' alone, and not 'notes', which --sheet reads",)
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     twice.to_excel(tmp_path / "u.xlsx", index=False)
     with pytest.raises(SourceError, match="'a'"):
         tables(tmp_path / "u.xlsx")
+
+
+def test_a_sheet_is_read_by_its_name_and_found_again(tmp_path):
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        pd.DataFrame({"info": ["see data"]}).to_excel(book, sheet_name="README", index=False)
+        FRAME.to_excel(book, sheet_name="data", index=False)
+    with pytest.raises(
+        TableError, match=r"no column 'y'.*'README' alone, and not 'data', which --"
+    ):
+        gradfeat.compare(tmp_path / "t.xlsx", "y")
+    table = tables(tmp_path / "t.xlsx", text=TextOptions(sheet="data"))
+    assert (table.names, table.remarks) == (tuple(FRAME), ())
+    like = TextOptions.kept(asdict(table.text))  # as a model keeps it
+    assert tables(tmp_path / "t.xlsx", text=TextOptions(like=like)).names == tuple(FRAME)
+    with pytest.raises(SourceError, match=r"no sheet .date.; did you mean .data.\? Its sheets are"):
+        tables(tmp_path / "t.xlsx", text=TextOptions(sheet="date"))
+    FRAME.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(SourceError, match=r"t\.csv' is no workbook: leave out the sheet 'data'"):
+        tables(tmp_path / "t.csv", text=TextOptions(sheet="data"))
 
 
 def test_excel_without_openpyxl_and_a_workbook_that_is_none_are_one_sentence(tmp_path, monkeypatch):

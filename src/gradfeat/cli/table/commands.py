@@ -58,6 +58,7 @@ Header = Annotated[
 Encoding = Annotated[
     str | None, reading(help="Of the characters of a text, such as cp1251; left out: found.")
 ]
+Sheet = Annotated[str | None, reading(help="Of a workbook; left out: the first.")]
 
 
 Missing = Annotated[
@@ -141,6 +142,7 @@ def diagnose(
     comment: Comment = None,
     header: Header = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
     missing: Missing = None,
     dates: Dates = None,
     form: Printed = Format.TEXT,
@@ -173,6 +175,7 @@ def diagnose(
             comment=comment,
             header=header,
             encoding=encoding,
+            sheet=sheet,
             missing=missing or (),
             dates=dates or "",
             target_transform=target_transform,
@@ -237,6 +240,7 @@ def fit(
     comment: Comment = None,
     header: Header = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
     form: Printed = Format.TEXT,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -278,6 +282,7 @@ def fit(
                 comment=comment,
                 header=header,
                 encoding=encoding,
+                sheet=sheet,
                 rare_classes=rare_classes,
                 progress=bar.tell,
             )
@@ -321,13 +326,14 @@ def predict(
     comment: Comment = None,
     header: Header = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
     strict: Strict = False,
 ) -> None:
     """Predict the target for the rows of a table, in their order; of classes also probabilities."""
     from gradfeat.cli.table.models import predict_table
     from gradfeat.rows.sources.text_options import text_options
 
-    text = text_options(separator, comment, header, encoding)
+    text = text_options(separator, comment, header, encoding, sheet)
     predict_table(model, data, out, tuple(keep or ()), interval, text, strict)
 
 
@@ -346,6 +352,7 @@ def refit(
     comment: Comment = None,
     header: Header = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
     missing: Missing = None,
     rare_classes: RareClasses = "refuse",
     strict: Strict = False,
@@ -362,7 +369,7 @@ def refit(
         command=_command(),
         missing=tuple(missing or ()),
         rare_classes=rare_classes,
-        text=text_options(separator, comment, header, encoding),
+        text=text_options(separator, comment, header, encoding, sheet),
     )
     refit_table(model, data, request, out, strict)
 

@@ -1,4 +1,4 @@
-"""Excel workbooks: the first sheet that can be seen, as delimited text, which is then read."""
+"""Excel workbooks: one sheet, the first that can be seen or by name, as delimited text."""
 
 # Apart: the one format that another library than pyarrow has to be there for.
 
@@ -13,10 +13,17 @@ from typing import Any, BinaryIO, cast
 from zipfile import BadZipFile
 
 from ...errors import SourceError
+from .words import listing, near_names
 
 
-def first_sheet(raw: BinaryIO, name: str) -> tuple[bytes, tuple[str, ...]]:
-    """Its text, comma-separated with a line a row of the sheet, and the names of other sheets."""
+def sheet_text(
+    raw: BinaryIO, name: str, asked: str | None = None, likely: str | None = None
+) -> tuple[bytes, str, tuple[str, ...]]:
+    """The text of a sheet, a line a row; what the sheet is called, and the other sheets.
+
+    The sheet that is `asked` for; left out, the `likely` one where it is there, or the first that
+    can be seen.
+    """
     if find_spec("openpyxl") is None:
         raise SourceError(
             f"'{name}' is an Excel workbook, and openpyxl, which reads these, is not "
@@ -28,17 +35,26 @@ def first_sheet(raw: BinaryIO, name: str) -> tuple[bytes, tuple[str, ...]]:
         with warnings.catch_warnings(action="ignore"):
             book = openpyxl.load_workbook(cast(Any, raw), read_only=True, data_only=True)
             sheets = [s for s in book.worksheets if s.sheet_state == "visible"] or book.worksheets
-            sheet = sheets[0]
+            named = {one.title: one for one in book.worksheets}
+            if asked is not None and asked not in named:
+                raise SourceError(
+                    f"'{name}' has no sheet {asked!r}{near_names(asked, named)} Its sheets are "
+                    f"{listing(named)}."
+                )
+            sheet = named.get(asked or likely or "", sheets[0])
             sheet.reset_dimensions()  # some programs write wrong ones
             rows = [
                 ["" if value is None else str(value) for value in row]
                 for row in sheet.iter_rows(values_only=True)
             ]
+    except SourceError:
+        raise
     except (BadZipFile, IndexError, KeyError, TypeError, ValueError) as error:
         raise SourceError(
             f"'{name}' is no Excel workbook that can be read: save it again as .xlsx or CSV."
         ) from error
-    return _comma_separated(rows), tuple(one for one in book.sheetnames if one != sheet.title)
+    others = tuple(one for one in book.sheetnames if one != sheet.title)
+    return _comma_separated(rows), sheet.title, others
 
 
 def _comma_separated(rows: Sequence[Sequence[str]]) -> bytes:

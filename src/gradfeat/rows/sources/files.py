@@ -27,7 +27,7 @@ from fsspec.core import has_magic, url_to_fs
 
 from ...errors import SourceError
 from ...maths.unpacking import TooMuch, Unpacked, check_zip
-from .excel import first_sheet
+from .excel import sheet_text
 from .text_options import FOUND, TextOptions
 from .words import counted, listing, near_names
 
@@ -264,31 +264,35 @@ class Plain(Packing):
 
 @dataclass(frozen=True)
 class Workbook(Packing):
-    """The first sheet of an Excel workbook, as comma-separated text."""
+    """A sheet of an Excel workbook, as comma-separated text: see :func:`sheet_text`."""
 
     file: FoundFile
+    asked: str | None = None
+    likely: str | None = None
 
     def inside(self, path: str) -> str:
         return path
 
     def unpacked(self, raw: BinaryIO, name: str) -> BinaryIO:
         del raw, name
-        return io.BytesIO(_first_sheet(self.file)[0])
+        return io.BytesIO(_sheet(self)[0])
 
     @property
     def told(self) -> TextOptions:
-        return TextOptions(",", encoding="utf-8")
+        return TextOptions(",", encoding="utf-8", sheet=_sheet(self)[1])
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        others = _first_sheet(self.file)[1]
-        return (f"the first sheet alone, without {listing(others)}",) if others else ()
+        _, name, others = _sheet(self)
+        if self.asked is not None or not others:
+            return ()
+        return (f"the sheet {name!r} alone, and not {listing(others)}, which --sheet reads",)
 
 
 @lru_cache(maxsize=4)
-def _first_sheet(file: FoundFile) -> tuple[bytes, tuple[str, ...]]:
-    with reading(file.name), file.fs.open(file.path, "rb") as raw:
-        return first_sheet(cast(BinaryIO, raw), file.name)
+def _sheet(book: Workbook) -> tuple[bytes, str, tuple[str, ...]]:
+    with reading(book.file.name), book.file.fs.open(book.file.path, "rb") as raw:
+        return sheet_text(cast(BinaryIO, raw), book.file.name, book.asked, book.likely)
 
 
 @dataclass(frozen=True)
@@ -327,14 +331,17 @@ def _bounded(raw: BinaryIO, contents: Any, name: str) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(Unpacked(raw, contents, f"'{name}'"), 2**20))
 
 
-def packing_of(file: FoundFile) -> Packing:
-    """How a file is packed, by its first bytes; a SourceError for an archive of several files."""
+def packing_of(file: FoundFile, options: TextOptions = FOUND) -> Packing:
+    """How a file is packed, by its first bytes; a SourceError for an archive of several files.
+
+    `options` tell the sheet of a workbook, and that a file is to be one.
+    """
     start = file.bytes(0, 6)
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         with opened_safely(file, Plain()) as raw:
             names = _members(raw, file.name)
         if "xl/workbook.xml" in names:
-            return Workbook(file)
+            return Workbook(file, options.sheet, options.like and options.like.sheet)
         return Zipped(_only(names, file.name))
     found = (Compressed(end) for sign, end in _STARTS.items() if start.startswith(sign))
     return next(found, Plain())

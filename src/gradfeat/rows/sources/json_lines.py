@@ -19,6 +19,7 @@ from ..source import PIECE_ROWS
 from .files import Paths, find_files
 from .records import line_ends, not_blank
 from .text import BOM, Layout, TextFile, TextTables, open_text, records
+from .text_options import TextOptions
 from .words import expanded_remark, first_and_more
 
 
@@ -113,7 +114,7 @@ def json_tables(
     found = find_files(path, storage_options)
     files, listed = [], []
     for file in found:
-        text, sample = open_text(file, encoding)
+        text, sample = open_text(file, TextOptions(encoding=encoding))
         start = len(BOM) if sample.startswith(BOM) else 0
         opens = re.match(rb"\s*\[", sample[start:])
         listed.append(opens is not None)

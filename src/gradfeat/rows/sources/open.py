@@ -49,7 +49,7 @@ def tables(
     """A table by its first file: Parquet, Arrow (Feather), Excel, JSON lines, or delimited text.
 
     Text may be packed: gz, bz2, xz, or a zip archive of one file; of a workbook its first sheet is
-    one.
+    one, or that of `text`.
 
     >>> import fsspec
     >>> fsspec.filesystem("memory").pipe("/doc/t.tsv", b"x\\ty\\n1\\t2\\n")
@@ -58,6 +58,8 @@ def tables(
     """
     first = find_files(path, storage_options)[0]
     start = first.bytes(0, 4)
+    if text.sheet is not None and packing_of(first).told.sheet is None:
+        raise SourceError(f"'{first.name}' is no workbook: leave out the sheet {text.sheet!r}.")
     if start in _PARQUET or first.path.lower().endswith(PARQUET_ENDINGS):
         return ParquetTables(path, columns, piece_rows, storage_options)
     if start == MAGIC[:4] or first.path.lower().endswith(ARROW_ENDINGS):
@@ -112,7 +114,7 @@ def _refuse_unlike(first: FoundFile, looks: Looks, other: FoundFile, there: Look
 
 def open_csv(file: FoundFile, options: TextOptions = FOUND) -> tuple[TextFile, Looks]:
     """Read the first lines of a file: what it looks like, and where its rows begin."""
-    text, sample = open_text(file, options.encoding, options.like and options.like.encoding)
+    text, sample = open_text(file, options)
     options = text.packing.told.over(options)
     start = len(BOM) if sample.startswith(BOM) else 0
     if sample[start:].lstrip().startswith((b'{"', b"[{")):

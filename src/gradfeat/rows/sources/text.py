@@ -23,7 +23,7 @@ from ..source import Piece
 from .files import FoundFile, Packing, Plain, opened_safely, packing_of
 from .records import Span, not_blank, spans
 from .tables import Cells, Tables
-from .text_options import Recoded, TextOptions, decodes, found_encoding
+from .text_options import FOUND, Recoded, TextOptions, decodes, found_encoding
 from .words import checked_piece_rows, first_and_more, listing, refuse_repeated, refuse_unknown
 
 #: Bytes from which it is told whether a file is such text at all.
@@ -65,16 +65,14 @@ class TextFile:
         return data.replace(b"\r", b"\n") if self.line_ends == "return" else data
 
 
-def open_text(
-    file: FoundFile, encoding: str | None = None, likely: str | None = None
-) -> tuple[TextFile, bytes]:
+def open_text(file: FoundFile, options: TextOptions = FOUND) -> tuple[TextFile, bytes]:
     """A file of text, perhaps packed, and its first characters as UTF-8.
 
-    An `encoding` that is not given is found from the first bytes; where these are not UTF-8, the
-    `likely` one is tried first.
+    An encoding that is not given is found from the first bytes; where these are not UTF-8, that of
+    ``options.like`` is tried first.
     """
-    packing = packing_of(file)
-    encoding = packing.told.encoding or encoding
+    packing, likely = packing_of(file, options), options.like and options.like.encoding
+    encoding = packing.told.encoding or options.encoding
     with TextFile(file, packing).opened() as stream:
         start = stream.read(SAMPLE_BYTES)
     cut = len(start) == SAMPLE_BYTES
@@ -255,7 +253,8 @@ class TextTables(Tables):
 
     @property
     def text(self) -> TextOptions:
-        return replace(self.layout.told, encoding=self.files[0].encoding)
+        first = self.files[0]
+        return replace(self.layout.told, encoding=first.encoding, sheet=first.packing.told.sheet)
 
     def select(self, columns: Sequence[str]) -> TextTables:
         return self._with(self.layout.select(columns, self.name))

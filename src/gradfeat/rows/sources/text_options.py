@@ -34,6 +34,7 @@ class TextOptions:
     #: Whether the first line names the columns; without one they are ``column_1``, ...
     header: bool | None = None
     encoding: str | None = None  # of the characters, by Python's name
+    sheet: str | None = None  # of a workbook
     #: Columns that will be asked for: a first line that holds one of them is a header.
     wanted: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # columns of a text without a header
@@ -55,7 +56,7 @@ class TextOptions:
     @classmethod
     def kept(cls, plain: Mapping[str, Any]) -> TextOptions:
         """From what JSON keeps of them (``dataclasses.asdict``)."""
-        own = plain.keys() & {"separator", "comment", "header", "encoding", "target"}
+        own = plain.keys() & {"separator", "comment", "header", "encoding", "sheet", "target"}
         return cls(**{name: plain[name] for name in own}, names=tuple(plain.get("names", ())))
 
 
@@ -64,7 +65,11 @@ FOUND = TextOptions()
 
 
 def text_options(
-    separator: str | None, comment: str | None, header: bool | None, encoding: str | None
+    separator: str | None,
+    comment: str | None,
+    header: bool | None,
+    encoding: str | None,
+    sheet: str | None = None,
 ) -> TextOptions:
     """What a person asks for, checked."""
     if separator is not None:
@@ -85,7 +90,7 @@ def text_options(
             raise SourceError(
                 f"the encoding {encoding!r} is not known: give one such as utf-8 or latin-1."
             ) from None
-    return TextOptions(separator, comment, header, encoding)
+    return TextOptions(separator, comment, header, encoding, sheet)
 
 
 def found_encoding(sample: bytes, cut: bool, likely: str | None = None) -> str:
