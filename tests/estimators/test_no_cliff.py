@@ -10,7 +10,12 @@ from gradfeat import RFMRegressor
 from gradfeat.estimators.rfm import NARROW_BEYOND
 from gradfeat.models.fewer_centres import FEW
 from gradfeat.models.local_machines import FEWEST, ONE_MACHINE, SOLVED_WHOLE
-from gradfeat.models.search.rfm_space import FIRST_METRIC_ROWS, HEAD_ROWS, METRIC_ROWS
+from gradfeat.models.search.rfm_space import (
+    FIRST_METRIC_ROWS,
+    HEAD_ROWS,
+    METRIC_ROWS,
+    MORE_ROWS,
+)
 from gradfeat.models.search.rounds import HELD_ROWS, HELD_SHARE, PATH_ROWS, PATH_SHARE
 from gradfeat.models.search.search import FAST
 from gradfeat.models.search.stacking import LEAST_MEMBERS, MOST, POINTS
@@ -28,6 +33,7 @@ LIMITS = sorted(
         FAST.rows,
         NARROW_BEYOND,
         HELD_ROWS + PATH_ROWS[1][0],
+        HELD_ROWS + MORE_ROWS * PATH_ROWS[1][0],
         *(int(n / PATH_SHARE) for n in PATH_ROWS[1]),
         FEW_ROWS,
         2 * FIRST_METRIC_ROWS,

@@ -24,7 +24,7 @@ ROOMS: Final = {
     "cli": Room(3_885, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(924, 8),
-    "estimators": Room(3_332, 19),
+    "estimators": Room(3_333, 19),
     "figures": Room(1_616, 9),
     "interface": Room(1_125, 6),
     "lab": Room(3_529, 21),

@@ -95,7 +95,8 @@ class RFMMethod(Refittable, ABC):
     search : {"fast", "full"} or None
         Validated search over everything left None, and of the last fit (see `directions`): folds
         up to 1,500 or 4,000 rows, beyond these a third held out (at most 2,000) and the rounds
-        on at most 2,500 or 10,000 of the rest; the settings found are then fitted to all rows.
+        on at most 2,500 or 10,000 of the rest; where the rest is three times as many, 20,000 of
+        its rows decide between a Gaussian last fit and a rougher one; all rows are fitted then.
         None searches nothing: what is given is used as it is, and what is left None takes its
         starting value.
     memory_limit : int or None
