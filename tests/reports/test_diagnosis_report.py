@@ -96,7 +96,7 @@ def test_a_cubic_signal_with_rows_enough_is_not_called_hopeless():
 
 def test_a_degree_that_no_model_could_use_is_not_called_linear():
     seen = replace(DIAGNOSES["bikes"], shares=DIAGNOSES["noise"].shares)
-    assert "There is more than the linear part, and no model could use it" in advice(seen)
+    assert "There is more than the linear part, and none of the models fitted here" in advice(seen)
 
 
 def test_a_share_of_a_percent_is_not_advised_like_one_of_a_quarter():

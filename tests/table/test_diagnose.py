@@ -22,6 +22,7 @@ from gradfeat.table import variance_shares
 from gradfeat.table.diagnosis_rows import FAR, standard_inputs
 from gradfeat.table.read import as_frame
 from gradfeat.table.request import Request
+from gradfeat.table.results import Interval
 
 ASKED = Request("table.csv", "y")
 
@@ -117,6 +118,24 @@ def test_where_a_line_is_all_there_is_nothing_else_counts(scale):
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] * scale)
     found = diagnose(frame, ASKED)
     assert [part.found for part in found.shares.parts] == [True, False, False]
+
+
+def test_the_quadratic_part_of_correlated_columns_is_seen():
+    """Sixteen readings of one number: its square is one of 136 products of whitened inputs."""
+    rng = np.random.default_rng(0)
+    c = rng.standard_normal(120)
+    frame = pd.DataFrame(c[:, None] + 0.05 * rng.standard_normal((120, 16))).add_prefix("c")
+    quadratic = diagnose(frame.assign(y=c**2), ASKED).shares.parts[1]
+    assert quadratic.found
+    assert quadratic.share.estimate > 0.8
+
+
+def test_what_a_degree_shows_and_no_model_uses_is_not_ruled_out():
+    found = diagnose(gaussian("one", 240, 3), ASKED)
+    none = replace(found.shares.parts[1], share=Interval(0.0, 0.0, 0.0), found=False)
+    shares = replace(found.shares, parts=(found.shares.parts[0], none, found.shares.parts[2]))
+    high = module.with_blind_spots(shares, found.degrees).parts[1].share.high
+    assert high >= found.degrees[1].strength > found.degrees[1].visible_from
 
 
 def test_shares_and_tests_are_of_the_same_rows(monkeypatch):

@@ -172,8 +172,13 @@ def advice(found: DiagnosisReport) -> str:
         one.found and one.degree > 1 and _apart(found, one) for one in found.degrees
     ):
         return (
-            "There is more than the linear part, and no model could use it with so many rows: with "
-            "more of them, methods that learn features may. gradfeat fit compares them."
+            "There is more than the linear part, and none of the models fitted here could use it "
+            "with so many rows: with more of them, methods that learn features may. gradfeat fit compares them."
+        )
+    if not bent and max(quadratic.share.high, higher.share.high) >= WORTH_NAMING:
+        return (
+            f"Nothing beyond the linear part could be shown, and {count(found.n_tested, 'row')} do "
+            "not rule it out: gradfeat fit compares other models with a linear one on held-out rows."
         )
     if not bent:
         return (

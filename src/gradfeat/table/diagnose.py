@@ -158,7 +158,9 @@ def with_blind_spots(shares: Shares, degrees: Sequence[DegreeFinding]) -> Shares
 
 
 def _up_to(share: Interval, degree: DegreeFinding) -> Interval:
-    return replace(share, high=min(1.0, max(share.high, degree.visible_from)))
+    """What was found at the degree, and no model could use, may be there too."""
+    seen = degree.strength if degree.found else 0.0
+    return replace(share, high=min(1.0, max(share.high, degree.visible_from, seen)))
 
 
 def curvature_values(found: CurvatureTest, signed: bool) -> Curvature:

@@ -26,6 +26,9 @@ FOLDS = STRETCHES
 #: leave such shares to the models after them, the more surely the less noise there is.
 LEAST = 1e-3
 
+#: So many times the whitened inputs, columns are tried as they are.
+MORE_COLUMNS = 2
+
 #: Smallest penalty, of the median eigenvalue of the features' Gram matrix: a rare level that hardly
 #: varies over the training rows of a fold gets no slope from them; what varies loses 1e-4.
 SMALLEST = 1e-2
@@ -41,7 +44,8 @@ def variance_shares(
     """Shares of Var y that a linear, a quadratic and a flexible model add, on rows left out.
 
     In each of 3 folds: ridge on the whitened inputs; ridge on their Hermite polynomials of degree
-    2, fitted to what the linear model leaves; a recursive feature machine fitted to what both
+    2, or on those of the columns as they are where these leave less of the training rows by
+    leave-one-out, fitted to what the linear model leaves; a recursive feature machine fitted to what both
     leave. "Leaves" is what the fit without the row leaves (exact leave-one-out), so that no model
     is fitted to residuals that an earlier one has shrunk by overfitting. A share is the fall of
     the out-of-fold squared error over that of the mean; its interval is a paired bootstrap over
@@ -69,9 +73,10 @@ def _predictions(
     """Of the held-out rows by the mean and the three models, and the last one's settings."""
     train = np.setdiff1d(np.arange(len(X)), held)
     mean = y[train].mean(0)
-    quadratic = hermite_features(Z, axes_of(Z.shape[1], 2)).T
     linear, left = _ridge(Z[train], y[train], Z[held])
-    bent, left = _ridge(quadratic[train], left, quadratic[held])
+    quadratic = [hermite_features(one, axes_of(one.shape[1], 2)).T for one in _scales(X, Z)]
+    fits = [_ridge(F[train], left, F[held]) for F in quadratic]
+    bent, left = min(fits, key=lambda fit: float(fit[1].square().sum()))
     model = RFMRegressor(
         kernel="laplace", n_iter=3, bandwidth=_bandwidth(X), directions=None, random_state=seed
     )
@@ -80,6 +85,16 @@ def _predictions(
     told = {k: v for k, v in model.settings_.items() if k in ("bandwidth", "alpha", "n_iter")}
     chosen = ", ".join(f"{k} = {v:.4g}" for k, v in told.items())
     return [mean.expand_as(linear), linear, linear + bent, linear + bent + rest], chosen
+
+
+def _scales(X: Floats, Z: Tensor) -> list[Tensor]:
+    """Inputs whose products are tried: whitened, and as they are.
+
+    Their products span the same functions, and ridge holds other ones small: of correlated columns
+    whitening makes the noise between them as large as what they share.
+    """
+    few = X.shape[1] <= MORE_COLUMNS * Z.shape[1]
+    return [Z, torch.as_tensor(X)] if few else [Z]
 
 
 def _bandwidth(X: Floats) -> float:
