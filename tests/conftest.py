@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import random
+import signal
 
 import numpy as np
 import pytest
@@ -29,6 +30,8 @@ settings.load_profile("gate")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell starts what runs in the background with Ctrl-C ignored, and tests send one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--hypothesis-profile") == "random":
         typecheck.budget.check_all()
 

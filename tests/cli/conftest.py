@@ -6,11 +6,20 @@ import sys
 
 import pytest
 
+from cli.tables import without_pages
+
 
 @pytest.fixture(autouse=True)
 def tracebacks(monkeypatch):
     """A fault of the program fails a test with its traceback."""
     monkeypatch.setenv("GRADFEAT_DEBUG", "1")
+
+
+@pytest.fixture
+def no_page():
+    """Leave out the figures of every fit."""
+    with without_pages():
+        yield
 
 
 @pytest.fixture

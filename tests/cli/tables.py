@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from gradfeat.cli import app, guarded
 
@@ -30,6 +33,18 @@ def gradfeat(capsys: Any, *words: object) -> Ran:
     code = guarded(app, [str(word) for word in words])
     said = capsys.readouterr()
     return Ran(code, said.out, said.err)
+
+
+def _remarks(_: str, contents: Any) -> str:
+    return "".join(one.text for one in contents["report"].remarks)
+
+
+@contextmanager
+def without_pages() -> Iterator[None]:
+    """Of the page of a fit its remarks alone: figures take most of the time of a small one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gradfeat.interface.page.page", _remarks)
+        yield
 
 
 def quantity(n: int = 60, seed: int = 0) -> pd.DataFrame:

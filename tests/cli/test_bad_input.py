@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cli.tables import QUICK, Ran, classes, gradfeat, quantity, results, written
+from cli.tables import QUICK, Ran, classes, gradfeat, quantity, results, without_pages, written
 
 
 def is_one_sentence(ran: Ran) -> bool:
@@ -49,12 +49,6 @@ def fit_refused(capsys, tmp_path, frame: pd.DataFrame, *options: object) -> str:
     return refused(
         capsys, tmp_path, "fit", table, *target, "--out", tmp_path / "out", *QUICK, *options
     )
-
-
-@pytest.fixture
-def no_page(monkeypatch):
-    """Leave out the figures, which take most of the time of a small fit."""
-    monkeypatch.setattr("gradfeat.interface.page.page", lambda *_: "<p>page</p>")
 
 
 def fitted(capsys, tmp_path, frame: pd.DataFrame, *options: object) -> tuple[Path, Ran]:
@@ -272,8 +266,7 @@ def model(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("fit")
     table = written(quantity(), folder)
     words = ["fit", str(table), "--target", "y", "--out", str(folder / "out"), *QUICK]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gradfeat.interface.page.page", lambda *_: "<p>page</p>")
+    with without_pages():
         assert guarded(app, words) == 0
     return folder / "out" / "model.gradfeat"
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from cli.tables import gradfeat, quantity, written
+from cli.tables import gradfeat, quantity, without_pages, written
 from gradfeat import __version__
 from gradfeat.cli import app, guarded
 from gradfeat.cli.table.card import card
@@ -19,7 +19,8 @@ def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("card")
     table = written(quantity(120).rename(columns={"a": "a|b_c*"}), folder)
     words = ["fit", str(table), "--target", "y", "--out", str(folder / "out"), "--time", "2"]
-    assert guarded(app, [*words, "--methods", "kernel"]) == 0
+    with without_pages():
+        assert guarded(app, [*words, "--methods", "kernel"]) == 0
     return folder / "out"
 
 

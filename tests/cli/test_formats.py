@@ -13,9 +13,9 @@ from gradfeat import __version__
 
 
 @pytest.fixture
-def fit(capsys, tmp_path, monkeypatch):
+def fit(capsys, tmp_path, no_page):
     """Fit a small table with these words; figures are left out."""
-    monkeypatch.setattr("gradfeat.interface.page.page", lambda *_: "<p>page</p>")
+    del no_page
     table = written(quantity(), tmp_path)
     words = ("--target", "y", "--methods", "linear", "--time", "60", "--out", tmp_path / "out")
     return lambda *more: gradfeat(capsys, "fit", table, *words, *more)

@@ -9,6 +9,8 @@ import pytest
 import gradfeat as library
 from cli.tables import gradfeat, results
 
+pytestmark = pytest.mark.usefixtures("no_page")
+
 
 def frame(n: int = 120) -> pd.DataFrame:
     rng = np.random.default_rng(0)

@@ -23,13 +23,7 @@ ROUNDING = {"linear": 1e-9, "random-features": 1e-9, "kernel": 1e-9, "rfm": 1e-9
 AFTER_STEPS = 1e-6
 
 
-@pytest.fixture(autouse=True)
-def no_page(monkeypatch):
-    """Leave out the figures, which take most of the time of a small fit."""
-    monkeypatch.setattr(
-        "gradfeat.interface.page.page",
-        lambda _, contents: "".join(one.text for one in contents["report"].remarks),
-    )
+pytestmark = pytest.mark.usefixtures("no_page")
 
 
 def fitted(capsys, data: Path, out: Path, *words: object) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cli.tables import classes, gradfeat, quantity, written
+from cli.tables import classes, gradfeat, quantity, without_pages, written
 from gradfeat.cli import app, guarded
 from gradfeat.table.saved import load_table_model
 
@@ -18,7 +18,8 @@ def saved(folder: Path, frame: pd.DataFrame, method: str = "gradient-features") 
     """The model file of a fit."""
     table, out = written(frame, folder), folder / "out"
     words = ["fit", str(table), "--target", "y", "--out", str(out), "--time", "2"]
-    assert guarded(app, [*words, "--methods", method]) == 0
+    with without_pages():
+        assert guarded(app, [*words, "--methods", method]) == 0
     return out / "model.gradfeat"
 
 

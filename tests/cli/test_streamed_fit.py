@@ -21,13 +21,7 @@ QUICK = ("--methods", "linear,random-features", "--width", "32", "--time", "60")
 ROUNDING = 1e-9
 
 
-@pytest.fixture(autouse=True)
-def no_page(monkeypatch):
-    """Leave out the figures, which take most of the time of a small fit."""
-    monkeypatch.setattr(
-        "gradfeat.interface.page.page",
-        lambda _, contents: "".join(one.text for one in contents["report"].remarks),
-    )
+pytestmark = pytest.mark.usefixtures("no_page")
 
 
 def scores(out: Path) -> list[float]:

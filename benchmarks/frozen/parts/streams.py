@@ -53,9 +53,13 @@ def frame_of(X: np.ndarray, y: np.ndarray, w: np.ndarray) -> pd.DataFrame:
 
 
 def coefficients(model: Any) -> np.ndarray:
-    """All tensors of a fitted predictor, one after the other by name."""
+    """All tensors of a fitted predictor, one after the other by name.
+
+    Thresholds of trees may be the largest float, of which no two can be added.
+    """
     found = model.predictor_.tensors()
-    return np.concatenate([found[name].double().numpy().ravel() for name in sorted(found)])
+    every = np.concatenate([found[name].double().numpy().ravel() for name in sorted(found)])
+    return np.clip(every, -1e300, 1e300)
 
 
 def estimators(note: Note, folder: Path) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.colorbar import Colorbar
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+    from matplotlib.ticker import Formatter, ScalarFormatter
 
 
 # Okabe & Ito 2008: eight colours told apart with any of the common colour-vision deficiencies.
@@ -119,8 +120,6 @@ def dress(
     ax: Axes, title: str, x: str = "", y: str = "", lines: Literal["", "both", "x", "y"] = ""
 ) -> Axes:
     """Title on the left, axis labels, light spines and ticks, and a grid of these `lines`."""
-    from gradfeat.drawing.ticks import Amounts
-
     headline(ax, fill(title, 54))
     ax.set_xlabel(x, fontsize=TEXT, color=QUIET)
     ax.set_ylabel(y, fontsize=TEXT, color=QUIET)
@@ -134,10 +133,57 @@ def dress(
     for side in ("x", "y"):
         with suppress(AttributeError):  # an axis of dates, powers or names has no offset
             ax.ticklabel_format(axis=side, useOffset=False)
-            (ax.xaxis if side == "x" else ax.yaxis).set_major_formatter(Amounts())
+            axis = ax.xaxis if side == "x" else ax.yaxis
+            axis.set_major_formatter(amounts(axis))
     if lines:
         grid(ax, lines)
     return ax
+
+
+def unit(largest: float) -> tuple[float, str]:
+    """What to divide numbers up to `largest` by, and what is written behind them.
+
+    >>> unit(2.5e6), unit(9e5), unit(2e-7), unit(0.0)
+    ((1000000.0, 'M'), (1.0, ''), (1e-07, 'e−7'), (1.0, ''))
+    """
+    if largest == 0 or not np.isfinite(largest):
+        return 1.0, ""
+    if 1e-4 <= largest < 1e15:  # beyond, only powers of ten are short
+        sizes = ((1e12, "T"), (1e9, "B"), (1e6, "M"))
+        return next(((size, word) for size, word in sizes if largest >= size), (1.0, ""))
+    power = int(np.floor(np.log10(largest)))
+    return 10.0**power, f"e{power}".replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Ticks with their unit (1.2M), all alike, in place of one offset at the end of the axis.
+
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().add_subplot()
+    >>> _ = ax.set_xticks([0, 5e5, 1e6])
+    >>> amounts(ax.xaxis).format_ticks([0, 5e5, 1e6])
+    ['0', '0.5M', '1.0M']
+    """
+
+    axis: Axis
+    plain: ScalarFormatter
+
+    def __call__(self, _: float, place: int) -> str:
+        ticks = np.asarray(self.axis.get_majorticklocs(), dtype=np.float64)
+        size, word = unit(float(np.abs(ticks).max(initial=0.0)))
+        text = self.plain.format_ticks(list(ticks / size))[place]
+        return f"{text}{word}" if ticks[place] or not word else "0"
+
+
+def amounts(axis: Axis) -> Formatter:
+    """What writes the ticks of an axis as :class:`Amounts`."""
+    from matplotlib.ticker import FuncFormatter, ScalarFormatter
+
+    plain = ScalarFormatter(useOffset=False)
+    plain.set_scientific(False)
+    plain.set_axis(axis)
+    return FuncFormatter(Amounts(axis, plain))
 
 
 def picture(ax: Axes, image: np.ndarray) -> None:
@@ -154,12 +200,10 @@ def picture_bar(figure: Figure, ax: Axes, words: str) -> None:
 
 def color_bar(bar: Colorbar, label: str) -> None:
     """Label, ticks and numbers of a bar of colours as those of axes, without a frame."""
-    from gradfeat.drawing.ticks import Amounts
-
     bar.set_label(label, fontsize=TEXT, color=QUIET)
     with suppress(AttributeError):  # powers and names have no offset
         bar.ax.ticklabel_format(axis="y", useOffset=False)
-        bar.formatter = Amounts()
+        bar.formatter = amounts(bar.ax.yaxis)
         bar.update_ticks()
     bar.ax.tick_params(labelsize=SMALL, labelcolor=INK, length=2, width=0.6, color=QUIET)
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]

@@ -80,9 +80,7 @@ def text_options(
                 "semicolon, tab, bar or blanks."
             )
     if comment is not None and (not comment or set(comment) & set('"\r\n')):
-        raise SourceError(
-            f"the comment mark is {comment!r}: give what such lines begin with, as #."
-        )
+        raise SourceError(f"the comment mark is {comment!r}: give what comments begin with.")
     if encoding is not None:
         try:
             encoding = codecs.lookup(encoding).name
@@ -135,8 +133,7 @@ class Recoded(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         view, more = memoryview(buffer).cast("B"), True
         while more and not self._left:
-            data = self._raw.read(_READ)
-            more = bool(data)
+            more = bool(data := self._raw.read(_READ))
             self._left = memoryview(self._decoded(data, not more).encode())
         taken = self._left[: len(view)]
         view[: len(taken)] = taken

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from unicodedata import decimal, numeric
 
 import numpy as np
@@ -146,6 +146,7 @@ class WrittenNumber:
     note: str = ""
 
 
+@lru_cache(1 << 14)  # from its format to its values a column is taken apart several times
 def taken_apart(cell: str) -> WrittenNumber | None:
     """A cell that may be a number; None for any other.
 
@@ -184,8 +185,7 @@ def taken_apart(cell: str) -> WrittenNumber | None:
 def _pair(plain: str) -> WrittenNumber | None:
     """Of feet and inches, and the like: in the smaller of the two."""
     for unit, (many, pattern) in _PAIRS.items():
-        m = re.fullmatch(pattern, plain, re.ASCII)
-        if m and int(m["two"]) < many:
+        if (m := re.fullmatch(pattern, plain, re.ASCII)) and int(m["two"]) < many:
             return WrittenNumber(1.0, unit, str(many * int(m["one"]) + int(m["two"])))
     return None
 
