@@ -30,7 +30,7 @@ def test_it_says_what_the_model_is_and_how_it_was_made(capsys, model):
     about = load_table_model(model).about
     for word in ("# y: Kernel ridge", "R2", f"gradfeat {__version__}", "## Limits", "seed 0"):
         assert word in ran.out
-    assert f"fitted on {about['train_rows']} rows, tested on {about['test_rows']}" in ran.out
+    assert f"fitted on {about['train_rows']} rows of {about['data']}, tested on" in ran.out
     assert about["version"] == __version__
     assert "## Scores" not in gradfeat(capsys, "show", model).out
 

@@ -21,7 +21,7 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(134, 3),
     "catalogue": Room(12_358, 58),
-    "cli": Room(3_885, 26),
+    "cli": Room(3_883, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(917, 7),
     "estimators": Room(3_333, 19),
@@ -32,8 +32,8 @@ ROOMS: Final = {
     "models": Room(11_217, 70),
     "planning": Room(1_461, 10),
     "reports": Room(965, 4),
-    "rows": Room(6_711, 32),
-    "table": Room(10_260, 47),
+    "rows": Room(6_733, 32),
+    "table": Room(10_323, 47),
     "tasks": Room(2_219, 19),
     "theory": Room(6_158, 33),
 }

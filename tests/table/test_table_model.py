@@ -10,6 +10,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from gradfeat import load, save
+from gradfeat.cli import app, guarded
 from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators import KernelClassifier, KernelRegressor
 from gradfeat.table.encode import TableEncoder
@@ -17,6 +18,29 @@ from gradfeat.table.methods import METHODS, MethodInput, validation_folds
 from gradfeat.table.saved import load_table_model
 from gradfeat.table.table_model import TableModel, probabilities
 from gradfeat.table.trusted import TRUSTED
+
+
+def test_a_model_fitted_in_python_is_shown_as_others_are(tmp_path, capsys):
+    frame = table()
+    fitted = TableModel(Ridge()).fit(frame, frame["a"].rename("price"))
+    fitted.save(tmp_path / "m.gradfeat")
+    for words in (["--card"], ["--format", "json"], []):
+        assert guarded(app, ["show", str(tmp_path / "m.gradfeat"), *words]) == 0
+        said = capsys.readouterr()
+        assert "Ridge" in said.out
+        assert "price" in said.out
+        assert said.err == ""
+    assert "Ridge for price (regression), fitted on 40 rows of a data frame\n" in said.out
+
+
+def test_a_warning_names_the_line_that_called(recwarn):
+    frame = table()
+    fitted = TableModel(Ridge()).fit(frame, frame["a"])
+    strays = frame.astype({"a": object})
+    strays.loc[3, "a"] = "??"
+    fitted.score(strays, frame["a"])
+    fitted.predict(strays)
+    assert [one.filename for one in recwarn] == [__file__, __file__]
 
 
 def table(n: int = 40) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import lgamma, log
 
@@ -167,6 +168,37 @@ def _most_common(values: Floats) -> tuple[float, float]:
     found, counts = np.unique(np.round(values[np.isfinite(values)], 6), return_counts=True)
     at = int(counts.argmax()) if len(found) else -1
     return (float(found[at]), float(counts[at] / len(values))) if len(found) else (0.0, 0.0)
+
+
+#: Share of rows whose text names their class, and no other, from which a column is remarked on.
+NAMING = 0.5
+
+
+def about_named_classes(
+    texts: pd.DataFrame, y: Floats, labels: Sequence[str], target: str
+) -> list[str]:
+    """Columns of text in which rows name their own class as a word, and hardly any another one.
+
+    >>> texts = pd.DataFrame({"t": ["a red one", "one in blue", "Red!", "blue."]})
+    >>> about_named_classes(texts, np.array([1, 0, 1, 0.0]), ["blue", "red"], "y")[0][:47]
+    "'t' names the class of 'y' in 100 % of rows: if"
+    """
+    words = [rf"\b{re.escape(label)}\b" for label in labels]
+    said = []
+    for name, text in texts.items() if 1 < len(labels) <= LEVELS else ():
+        some = text.iloc[:MOST_ROWS].fillna("").astype(str)
+        named = np.array(
+            [some.str.contains(word, case=False).to_numpy(dtype=bool) for word in words]
+        )
+        one, own = named.sum(axis=0) == 1, named[y[: len(some)].astype(int), np.arange(len(some))]
+        share, other = float((one & own).mean()), float((one & ~own).mean())
+        if share >= NAMING and other <= SAME_REST * share:
+            said.append(
+                f"{name!r} names the class of {target!r} in {percent(share)} of rows: if the text "
+                f"is written only once {target!r} is known, the scores below are of no use; "
+                f"--ignore {name!r} leaves it out."
+            )
+    return said
 
 
 def about_sums(read: Mapping[str, pd.Series], y: Floats, target: str) -> list[str]:

@@ -289,7 +289,9 @@ def _prepared(
     y, z = (target_values(column_of(f, request.target), target.classes) for f in (train, test))
     classes, keep = len(target.classes), request.keep_identifiers
     encoder = TableEncoder(request.missing, request.dates, request.decimal)
-    screened = screen(inputs, y, request.target, classes, summary.rows, keep, encoder=encoder)
+    screened = screen(
+        inputs, y, request.target, classes, summary.rows, keep, True, encoder, target.classes
+    )
     encoder.fit(inputs.drop(columns=[*screened.left_out]))
     X, (Z, unread) = encoder.transform(train), encoder.encoded(test)
     said = [*screened.remarks, *about_texts(encoder.notes_)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -117,3 +118,9 @@ def _model(contents: Contents, file: Path) -> Any:
         from gradfeat.estimators.persistence import estimator_from
 
         return estimator_from(contents, file)
+
+
+def fitted_on(about: Mapping[str, Any]) -> str:
+    """The rows of a model: ``fitted on 300 rows of t.csv, tested on 100``, where it was tested."""
+    tested = f", tested on {about['test_rows']:,} others" if about["test_rows"] else ""
+    return f"fitted on {about['train_rows']:,} rows of {about['data']}{tested}"

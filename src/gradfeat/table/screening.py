@@ -27,6 +27,7 @@ from gradfeat.table.leaks import (
     LEVELS,
     MOST_ROWS,
     about_leaks,
+    about_named_classes,
     about_sums,
     explained,
     names_of,
@@ -58,6 +59,7 @@ def screen(
     keep: bool,
     option: bool = True,
     encoder: TableEncoder | None = None,
+    labels: Sequence[str] = (),
 ) -> Screened:
     """Look at each input column alone, on training rows.
 
@@ -68,8 +70,8 @@ def screen(
 
     `inputs` (n, p) are training rows in random order, `y` (n,) targets, or codes of `classes`
     (0 for numbers), and `rows` those of the whole table. `keep` says whether identifiers stay,
-    `option` whether the command has an option for that, to name. `encoder` reads cells as those of
-    the fit are read.
+    `option` whether the command has an option for that, to name; `labels` are those of the
+    classes. `encoder` reads cells as those of the fit are read.
     """
     if len(inputs) < FEWEST_ROWS:
         return Screened({}, ())
@@ -90,6 +92,7 @@ def screen(
     numbers = {name: more for name, more in counting.items() if alone[name] > NO_USE}
     again = subjects(read, code, [n for n in others if n not in numbers])
     telling = [n for n in others if n not in numbers and n not in again]
+    sentences = [n for n in texts if n in telling and _many(column_of(inputs, n))]
     remarks = [
         *([f"Left out, the same in every row: {names_of(same)}."] if same else []),
         *about_identifiers(found, bool(left_out), option),
@@ -97,6 +100,7 @@ def screen(
         *about_named([n for n in others if n not in numbers], once, alone, target, option),
         *about_subjects(again, target),
         *about_leaks({n: read[n] for n in telling}, alone, y, code, target, classes),
+        *about_named_classes(selected(inputs, sentences), y, labels, target),
         *([] if classes else about_sums({n: read[n] for n in others}, y, target)),
         *_about_copies(selected(inputs, others)),
     ]
@@ -116,8 +120,12 @@ def _read(inputs: pd.DataFrame, encoder: TableEncoder) -> dict[str, pd.Series]:
     """The columns by name; of the first rows alone where they are amounts or moments in text."""
     columns = {str(name): column_of(inputs, str(name)) for name in inputs.columns}
     first = {n: c.iloc[:MOST_ROWS] for n, c in columns.items() if not is_numbers(c)}
-    many = {n: c for n, c in first.items() if c.nunique() > LEVELS}
+    many = {n: c for n, c in first.items() if _many(c)}
     return columns | (encoder.in_order(pd.DataFrame(many)) if many else {})
+
+
+def _many(column: pd.Series) -> bool:
+    return column.nunique() > LEVELS
 
 
 def target_codes(y: Floats, classes: int) -> Floats:

@@ -169,7 +169,18 @@ class TableModel(BaseEstimator):
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         fitted: Any = clone(self.estimator)
         fitted = fitted.fit(encoder.transform(frame), codes, **weights)
-        self.about, self.held, self.scale = {}, np.zeros(0), AS_IS
+        self.held, self.scale = np.zeros(0), AS_IS
+        self.about = {
+            "method": type(fitted).__name__,
+            "data": "a data frame",
+            "task": "classification" if len(labels) else "regression",
+            "train_rows": len(frame),
+            "test_rows": 0,
+            "scores": [],
+            "settings": {},
+            "seed": getattr(fitted, "random_state", None),
+            "version": version("gradfeat"),
+        }
         target = str(pd.Series(y).name or "y")
         return self._set(encoder, fitted, target, labels, list(frame.columns))
 
@@ -181,7 +192,9 @@ class TableModel(BaseEstimator):
         Raises TableError when the columns are not those of the training table, and for rows whose
         prediction is no finite number.
         """
-        f = self._finite(X)
+        return self._labelled(self._finite(X))
+
+    def _labelled(self, f: NDArray[Any]) -> NDArray[Any]:
         return self.classes_[f.argmax(1)] if self.classes else f
 
     def _finite(self, data: Any) -> NDArray[Any]:
@@ -210,7 +223,8 @@ class TableModel(BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R2, or the accuracy of a classifier."""
         judge = accuracy_score if _classifies(self) else r2_score
-        return float(judge(y, self.predict(X), sample_weight=sample_weight))
+        f = self._labelled(self._finite(X))  # not by predict: warnings name the caller's line
+        return float(judge(y, f, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)

@@ -17,6 +17,7 @@ from gradfeat.errors import SourceError
 from gradfeat.rows.sources.open import csv_tables
 from gradfeat.rows.sources.records import record_ends, spans
 from gradfeat.rows.sources.tables import held
+from gradfeat.rows.sources.text_options import TextOptions
 
 
 def chunks(table):
@@ -237,6 +238,19 @@ def test_a_number_of_any_kind_may_follow_whole_ones(tmp_path, monkeypatch):
 def test_text_that_cannot_be_a_table_is_refused(tmp_path, text, sentence):
     with pytest.raises(SourceError, match=r"a\.csv'.*" + sentence):
         csv_tables(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The best of times, the worst,\nwise, foolish, and\nin short, so.\nIt was.\nWe had all.\n",
+        "A long line of words without any comma\nand then another one of these lines\n",
+    ],
+)
+def test_prose_is_no_table(tmp_path, text):
+    path = written(tmp_path, text)
+    with pytest.raises(SourceError, match=r"a\.csv' does not look like a table with 'price'"):
+        csv_tables(path, text=TextOptions(wanted=("price",)))
 
 
 def test_a_gz_file_cut_short_late_is_refused_when_it_is_read(tmp_path):

@@ -17,7 +17,7 @@ from gradfeat.figures.comparison import SLOPE, loss_rows, span
 from gradfeat.interface.page import markdown_page
 from gradfeat.table.interpret import bars_of
 from gradfeat.table.results import Importances, Interval
-from gradfeat.table.saved import load_table_model
+from gradfeat.table.saved import fitted_on, load_table_model
 from gradfeat.table.table_model import TableModel
 
 #: Columns and levels that are told of the first direction.
@@ -48,7 +48,8 @@ def card(model: TableModel) -> str:
     parts = [f"# {_cell(model.target)}: {about['method']}"]
     parts += ["\n".join(_facts(model)), "## Scores", _scores(about)]
     parts += ["## What the model reads", *_reads(model), "## Columns", _columns(model)]
-    parts += ["## Limits", "\n".join(f"- {one}" for one in (*_own_limits(model), *LIMITS))]
+    limits = (_intervals(model), *LIMITS[0 if about["scores"] else 1 :])
+    parts += ["## Limits", "\n".join(f"- {one}" for one in limits)]
     return "\n\n".join(parts)
 
 
@@ -58,14 +59,16 @@ def _facts(model: TableModel) -> Iterator[str]:
     classes = f" of {', '.join(map(_cell, model.classes))}" if model.classes else ""
     yield f"- **Predicts** {_cell(model.target)} ({about['task']}{classes})"
     yield f"- **Method** {about['method']}; {settings or 'no settings were chosen'}"
-    rows = f"fitted on {about['train_rows']:,} rows, tested on {about['test_rows']:,} others"
-    yield f"- **Data** {_cell(about['data'])}: {rows}"
-    yield f"- **Version** gradfeat {about.get('version', '(an earlier one)')}, seed {about['seed']}"
+    yield f"- **Data** {fitted_on({**about, 'data': _cell(about['data'])})}"
+    seed = "" if about["seed"] is None else f", seed {about['seed']}"
+    yield f"- **Version** gradfeat {about.get('version', '(an earlier one)')}{seed}"
     if about.get("command"):
         yield f"- **Command** `{about['command']}`"
 
 
 def _scores(about: Mapping[str, Any]) -> str:
+    if not about["scores"]:
+        return "Not measured."
     rows = [(name, number(ends[0]), span(Interval(*ends))) for name, *ends in about["scores"]]
     said = _cell(about.get("classes", ""))
     return _table(("score", "on test rows", "95 % interval"), rows) + (said and f"\n\n{said}")
@@ -124,15 +127,13 @@ def _columns(model: TableModel) -> str:
     return _table(("column", "kind", "missing", "how it is read"), rows)
 
 
-def _own_limits(model: TableModel) -> Iterator[str]:
-    held = len(model.held)
-    if held:
-        yield (
-            f"Intervals and sets of classes rest on {held:,} held-out rows, and hold on average "
-            "over rows that come as these did."
-        )
-    else:
-        yield "The model has no held-out rows, so it gives no intervals."
+def _intervals(model: TableModel) -> str:
+    if not len(model.held):
+        return "The model has no held-out rows, so it gives no intervals."
+    return (
+        f"Intervals and sets of classes rest on {len(model.held):,} held-out rows, and hold on "
+        "average over rows that come as these did."
+    )
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -26,7 +26,7 @@ from gradfeat.table.predict import Predictor, write_predictions
 from gradfeat.table.refit import refit_model
 from gradfeat.table.request import Request
 from gradfeat.table.results import Importances, Interval, UnreadCells
-from gradfeat.table.saved import FEATURES, MODEL, load_table_model, model_file
+from gradfeat.table.saved import FEATURES, MODEL, fitted_on, load_table_model, model_file
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import unread_sentence
 
@@ -72,8 +72,7 @@ def refit_table(
     write_atomic(out, found.model.to_bytes())
     console, about = Terminal(), found.model.about
     console.say(
-        f"{about['method']} learned for {source.target}, head for {target}: fitted on "
-        f"{about['train_rows']:,} rows of {about['data']}, tested on {about['test_rows']:,}"
+        f"{about['method']} learned for {source.target}, head for {target}: {fitted_on(about)}"
     )
     for name, *ends in about["scores"]:
         console.print(f"  {name} {with_interval(Interval(*ends))}", markup=False)
@@ -112,15 +111,13 @@ def show_model(model: Path, form: Format) -> None:
 def _about(table_model: TableModel) -> Iterator[Any]:
     """Lines and tables that tell of a model, from what its file keeps."""
     about = table_model.about
-    yield (
-        f"{about['method']} for {table_model.target} ({about['task']}), fitted on "
-        f"{about['train_rows']:,} rows of {about['data']}, tested on {about['test_rows']:,}"
-    )
+    yield f"{about['method']} for {table_model.target} ({about['task']}), {fitted_on(about)}"
     for name, *ends in about["scores"]:
         yield f"  {name} {with_interval(Interval(*ends))}"
     yield from [f"  {about['classes']}"] if about.get("classes") else []
     settings = ", ".join(f"{k} {v}" for k, v in about["settings"].items())
-    yield f"  settings: {settings or 'none chosen'}; seed {about['seed']}"
+    seed = "" if about["seed"] is None else f"; seed {about['seed']}"
+    yield f"  settings: {settings or 'none chosen'}{seed}"
     own = table_model.own
     shares = shares_of_slope(table_model) if own else {}
     if about.get("importances"):

@@ -128,7 +128,7 @@ def _looks(sample: bytes, options: TextOptions, name: str) -> Looks:
     found = Looks(",", comment)
     found = replace(found, separator=options.separator or _separator(sample, found, options))
     found = _padded(sample, found)
-    rows = _once(_records(sample, found))
+    rows = _once(first_records(sample, found))
     if not rows:
         return replace(found, before=0)
     if options.header is None:
@@ -247,11 +247,11 @@ def _commented(sample: bytes, found: Looks) -> Fields:
         if not found.comment or (text and not text.startswith(found.comment)):
             break
         last = text.lstrip(found.comment) or last
-    rows = _records(last.encode(), replace(found, comment=""))
+    rows = first_records(last.encode(), replace(found, comment=""))
     return rows[0] if rows else ()
 
 
-def _records(sample: bytes, found: Looks) -> list[Fields]:
+def first_records(sample: bytes, found: Looks) -> list[Fields]:
     text = found.plain(sample).decode("utf-8", "replace")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=found.delimiter)
     try:
@@ -262,7 +262,7 @@ def _records(sample: bytes, found: Looks) -> list[Fields]:
 
 def _padded(sample: bytes, found: Looks) -> Looks:
     """With blanks between separators and quotes, where there are any."""
-    cells = [cell for row in _records(sample, found) for cell in row if cell[:1] == " "]
+    cells = [cell for row in first_records(sample, found) for cell in row if cell[:1] == " "]
     quoted = any(cell.lstrip(" ")[:1] == '"' for cell in cells)
     return replace(found, padded=found.separator != BLANKS and quoted)
 
@@ -276,7 +276,7 @@ def _separator(sample: bytes, found: Looks, options: TextOptions) -> str:
 
     def score(separator: str) -> tuple[int, float, float, int]:
         tried = _padded(sample, replace(found, separator=separator))
-        return _score(_records(sample, tried), options)
+        return _score(first_records(sample, tried), options)
 
     best = max(DELIMITERS, key=score)
     for rare in _RARE:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from textwrap import shorten
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ from .csv_layout import CsvLayout, infer_layout
 from .dask import DaskArrayRows, DaskTables
 from .files import FoundFile, Paths, find_files, packing_of
 from .json_lines import json_tables
-from .looks import Looks, looks_of
+from .looks import Looks, first_records, looks_of
 from .npy import NpyRows
 from .numeric import Numbers
 from .parquet import ParquetTables
@@ -127,6 +128,7 @@ def open_csv(file: FoundFile, options: TextOptions = FOUND) -> tuple[TextFile, L
     whole = rest if len(sample) < SAMPLE_BYTES else rest[: rest.rfind(b"\n") + 1] or rest
     _refuse_sparse(file.name, whole)
     looks = looks_of(whole, options, file.name)
+    _refuse_prose(file.name, looks, whole, options.wanted)
     refuse_repeated(f"'{file.name}'", looks.names)
     told = {"utf-8", options.encoding, options.like and options.like.encoding}
     if text.encoding not in told:
@@ -148,6 +150,26 @@ def _refuse_sparse(name: str, sample: bytes) -> None:
         raise SourceError(
             f"'{name}' is {what}: give CSV, TSV, Parquet or JSON lines with all columns in each "
             "row."
+        )
+
+
+#: Words of a name of a column from which a text of one column is no table.
+_WORDS = 5
+
+
+def _refuse_prose(name: str, looks: Looks, sample: bytes, wanted: Sequence[str]) -> None:
+    """Refuse a text without a column that is asked for, whose lines are not of one width."""
+    if not wanted or {*wanted} & {*looks.names}:
+        return
+    alike = [len(row) == len(looks.names) for row in first_records(sample, looks)]
+    if 2 * sum(alike) < len(alike) or (
+        len(looks.names) == 1 and len(looks.names[0].split()) >= _WORDS
+    ):
+        first = shorten(",".join(looks.names), 40, placeholder=" ...")
+        raise SourceError(
+            f"'{name}' does not look like a table with {listing(wanted, 3)}: its first line is "
+            f"{first!r}; give CSV, TSV, Parquet or JSON lines, or say with --separator what stands "
+            "between columns."
         )
 
 
