@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from gradfeat.maths.activations import activation
 from gradfeat.theory.finite_step_errors import finite_step_errors
@@ -44,6 +45,10 @@ SIMULATED = {"c1": 1.0, "c2": 0.5, "c3": 0.0}
 SIMULATED_ALPHAS, SEEDS = [0.0, 0.1, 0.2, 0.3, 0.4], 3
 #: Values beyond the edge that are kept, and bins of the simulated spectrum.
 OUTLIERS, BINS = 3, 36
+#: A value this many edges away has left the bulk, and steps of the page's alpha between the grid's.
+BEYOND, BETWEEN = 1.001, 5
+#: Standard errors in a 95 % interval of a mean of so few draws, by Student's t.
+INTERVAL = float(stdtrit(SEEDS - 1, 0.975))
 
 
 def sigma(name: str) -> Any:
@@ -94,9 +99,32 @@ def spectrum_of(cell: dict[str, Any]) -> list[float]:
 
 
 def spectra() -> dict[str, Any]:
-    """Theory of the spectrum: six numbers a cell, of `spectrum_of`."""
-    numbers = [spectrum_of(cell) for cell in cells("c1", "c2", "c3", *SIZES, "alpha")]
-    return {"values": [float(f"{value:.4g}") for row in numbers for value in row]}
+    """Theory of the spectrum: six numbers a cell, of `spectrum_of`; outliers at each alpha."""
+    alphas, values, counts = AXES["alpha"], [], []
+    for cell in cells("c1", "c2", "c3", *SIZES):
+        found = [spectrum_of({**cell, "alpha": alpha}) for alpha in alphas]
+        values += [float(f"{value:.4g}") for row in found for value in row]
+        counts.append(outlier_counts(cell, [outliers(row) for row in found]))
+    return {"values": values, "counts": counts}
+
+
+def outliers(row: list[float]) -> int:
+    """How many values have left the bulk, of the numbers of `spectrum_of`."""
+    return sum(value > BEYOND for value in row[3:])
+
+
+def outlier_counts(cell: dict[str, Any], at_grid: list[int]) -> str:
+    """A digit for each alpha of the page, a fifth of the grid's step apart.
+
+    Between neighbours of the grid that have as many outliers there are as many.
+    """
+    digits = []
+    for alpha, now, after in zip(AXES["alpha"], at_grid, at_grid[1:], strict=False):
+        digits.append(now)
+        for k in range(1, BETWEEN):
+            one = {**cell, "alpha": round(alpha + 0.05 * k / BETWEEN, 2)}
+            digits.append(now if now == after else outliers(spectrum_of(one)))
+    return "".join(map(str, [*digits, at_grid[-1]]))
 
 
 def simulated(cell: dict[str, Any], alpha: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -167,16 +195,25 @@ def neurons(store: Path) -> list[dict[str, Any]]:
             points = experiment(name).points("quick", [0], None)
             key = next(p.key for p in points if wanted.items() <= p.cell.items())
             arrays = opened.arrays(key)
+            steps = [0, 1, 2, 60][: len(arrays["map_points"])]
             found.append(
                 {
                     "words": words,
                     "experiment": name,
                     "points": np.round(arrays["map_points"], 3).tolist(),
                     "stars": np.round(arrays["map_stars"], 3).tolist(),
-                    "steps": [0, 1, 2, 60][: len(arrays["map_points"])],
+                    "steps": steps,
+                    "cosines": np.round(median_cosines(arrays, steps), 3).tolist(),
                 }
             )
     return found
+
+
+def median_cosines(arrays: dict[str, np.ndarray], steps: list[int]) -> np.ndarray:
+    """Median |cos| of the neurons with the star in the space of the inputs, at each step."""
+    if "map_cosines" in arrays:
+        return np.median(arrays["map_cosines"], axis=1)
+    return arrays["mean_cosines"][np.isin(arrays["step"], steps)]
 
 
 PAIRS = ((0, 1), (3, 8), (1, 7), (4, 9))
@@ -264,7 +301,7 @@ def main() -> None:
         "errors": errors,
     }
     data = json.loads(FILE.read_text("utf-8")) if FILE.is_file() else {}
-    data |= {"axes": AXES, "rows": N_ROWS, "outliers": OUTLIERS}
+    data |= {"axes": AXES, "rows": N_ROWS, "outliers": OUTLIERS, "interval": INTERVAL}
     for name in asked.parts or parts:
         print(name, flush=True)
         data[name] = parts[name]()

@@ -45,7 +45,7 @@ function set(changes) {
 }
 const shared = () => new URLSearchParams(Object.entries(state).filter(([name, value]) => value !== START[name])).toString();
 
-// Settings of the address; what is not allowed is left out.
+// Settings of the address; what is not allowed is left out, and said.
 function allowed(name, value) {
   if (name === "alpha") return value >= 0 && value <= 0.45;
   const list = GRIDS[name] || (LISTS[name] && LISTS[name].map(([one]) => one));
@@ -53,8 +53,10 @@ function allowed(name, value) {
 }
 function read() {
   const pairs = [...new URLSearchParams(location.hash.slice(1))];
-  const typed = pairs.map(([name, text]) => [name, typeof START[name] === "number" ? Number(text) : text]);
-  return Object.fromEntries(typed.filter(([name, value]) => allowed(name, value)));
+  const typed = pairs.map(([name, text]) => [name, typeof START[name] === "number" ? Number(text) : text, text]);
+  set({ ...START, ...Object.fromEntries(typed.filter(([name, value]) => allowed(name, value))) });
+  const wrong = typed.filter(([name, value]) => state[name] !== value).map(([name, , text]) => `${name}=${text}`);
+  $("told").textContent = wrong.length ? `Not taken from the address, as no control has it: ${wrong.join(", ")}.` : "";
 }
 
 const valueOf = (name, text) => (GRIDS[name] ? GRIDS[name][text] : typeof START[name] === "number" ? Number(text) : text);
@@ -84,11 +86,11 @@ document.querySelectorAll("nav a").forEach((link) => link.addEventListener("clic
   event.preventDefault(); // the address holds settings
   $(link.hash.slice(1)).scrollIntoView({ behavior: "smooth" });
 }));
-window.addEventListener("hashchange", () => set({ ...START, ...read() }));
+window.addEventListener("hashchange", read);
 window.addEventListener("beforeprint", () => { if (dark()) { theme("light"); redraw(); } });
 let wide = innerWidth;
 window.addEventListener("resize", () => { if (innerWidth !== wide) { wide = innerWidth; redraw(); } });
 theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 document.querySelectorAll("[data-rows]").forEach((node) => { node.textContent = DATA.rows.toLocaleString("en"); });
 document.querySelectorAll("[data-seeds]").forEach((node) => { node.textContent = DATA.simulations.seeds; });
-set({ ...START, ...read() });
+read();

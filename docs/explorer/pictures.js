@@ -65,7 +65,7 @@ function drawGains() {
   const errors = (u) => rows.forEach((row, k) => {
     if (!row) return;
     const x = u.valToPos(AXES.alpha[k], "x", true);
-    const [a, b] = [-2, 2].map((z) => u.valToPos(row.test[which] + z * row.error[which], "y", true));
+    const [a, b] = [-DATA.interval, DATA.interval].map((z) => u.valToPos(row.test[which] + z * row.error[which], "y", true));
     u.ctx.strokeStyle = css("simulation"); u.ctx.lineWidth = 2 * devicePixelRatio;
     u.ctx.beginPath(); u.ctx.moveTo(x, a); u.ctx.lineTo(x, b); u.ctx.stroke();
   });
@@ -103,10 +103,7 @@ function drawMap() {
   ctx.globalAlpha = 1;
   ctx.strokeStyle = css("theory");
   stars.forEach((p) => star(ctx, to(p), size / 28));
-  const [a, b] = stars[0], far = Math.hypot(a, b) || 1;
-  const along = points.map((p) => Math.abs(p[0] * a + p[1] * b) / (Math.hypot(...p) * far || 1)).sort((x, y) => x - y);
-  const middle = along[along.length >> 1].toFixed(2);
-  $("map-words").textContent = `Step ${run.steps[state.at]}, ${run.words}: in this plane half of ${points.length} neurons have |cos| above ${middle} with the star. Run: gradfeat run ${run.experiment}.`;
+  $("map-words").textContent = `Step ${run.steps[state.at]}, ${run.words}: half of the neurons have |cos| above ${run.cosines[state.at].toFixed(2)} with the star in the space of the inputs. Run: gradfeat run ${run.experiment}.`;
 }
 
 function picture(id, values, signed) { // white is 0, orange more, blue less

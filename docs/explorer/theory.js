@@ -20,7 +20,10 @@ function spectrumAt(at) {
   const [low, high, t] = between(at.alpha);
   const [a, b] = [low, high].map((alpha) => part(DATA.spectra.values, place(SPECTRA, { ...at, alpha }), WIDTH));
   const [linear, nonlinear, edge, ...beyond] = a.map((x, k) => (k < 3 ? x + t * (b[k] - x) : (x || 1) + t * ((b[k] || 1) - (x || 1))));
-  return { linear, nonlinear, edge, outliers: beyond.filter((x) => x > 1.001) };
+  // How many have left the bulk is stored for every alpha of the slider: on a line from the edge one would leave it
+  // at once where only the upper neighbour has one.
+  const many = Number(DATA.spectra.counts[place(SPECTRA.slice(0, -1), at)][Math.round(100 * at.alpha)]);
+  return { linear, nonlinear, edge, outliers: beyond.slice(0, many) };
 }
 function errorsAt(at) {
   const cell = place(ERRORS, at), stepped = part(DATA.errors.stepped, cell, AXES.alpha.length);
