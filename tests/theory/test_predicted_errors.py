@@ -37,7 +37,7 @@ def test_a_step_without_a_direction_changes_nothing_in_the_limit():
 
 
 @pytest.mark.parametrize(
-    ("alpha", "gradient_phi", "said"), [(0.5, 2.0, True), (0.3, 2.0, False), (0.5, 0.5, False)]
+    ("alpha", "gradient_phi", "said"), [(0.48, 2.0, True), (0.3, 2.0, False), (0.48, 0.5, False)]
 )
 def test_few_rows_of_the_gradient_are_told_at_large_steps(alpha, gradient_phi, said):
     told = predict_error(
@@ -45,6 +45,41 @@ def test_few_rows_of_the_gradient_are_told_at_large_steps(alpha, gradient_phi, s
     ).regime
     assert ("0.5 times the inputs" in told) == said
     assert ("2 to 4 % above" in told) == said
+
+
+def test_a_step_too_large_for_the_theory_has_no_errors_and_says_why():
+    line = Teacher.single((0.0, 1.0))
+    alphas = (0.5, 0.6, 0.9)
+    told = [predict_error(0.5, 2 / 3, SIGMA, line, n=800, alpha=alpha) for alpha in alphas]
+    shares = 800 ** (2 * np.array(alphas)) / 600 * 0.125  # phi (1/2 - 1/4)
+    for one, share in zip(told, shares, strict=True):
+        assert np.isnan(one.errors.test_error) == (share > 0.35)
+        assert ("too large a step" in one.regime) == (share > 0.35)
+    assert [share > 0.35 for share in shares] == [False, True, True]
+    many = predict_error(0.5, 2 / 3, SIGMA, line, n=800, alpha=0.6, gradient_phi=0.05)
+    assert np.isfinite(many.errors.test_error)  # more rows of the gradient, less beside X beta
+
+
+def test_labels_with_heavy_tails_are_told_on_reused_rows():
+    heavy = Teacher(polynomial("0.5 + x1 - x2/2 + He3(x1)/4 + x2*x3 + He2(x3)/2"), 0.3)
+    shape = (0.5, 1 / 3, Tanh())
+    eta = {"n": 600, "alpha": np.log(15) / np.log(600), "penalty": 0.05}
+    told = predict_error(*shape, heavy, **eta, sample="reused").regime
+    assert "training loss and error were off by up to 15 %" in told
+    assert "off by" not in predict_error(*shape, heavy, **eta).regime
+    even = predict_error(*shape, Teacher.single((0.0, 1.0)), **eta, sample="reused").regime
+    assert "off by" not in even
+
+
+@pytest.mark.parametrize(
+    ("powers", "d", "said"),
+    [((0.0, 1.0, 0.5, 0.3), 300, "up to about 3 %"), ((0.0, 1.0, 0.5, 0.3), 3000, ""),
+     ((0.0, 1.0), 100, "")],
+)  # fmt: skip
+def test_activations_that_grow_have_a_note_at_few_inputs(powers, d, said):
+    told = predict_error(1 / 2, 1.0, Polynomial(powers), CUBIC, n=2 * d, alpha=0.1).regime
+    assert ("rows' lengths matter" in told) == bool(said)
+    assert said in told
 
 
 def test_the_best_linear_model_of_a_linear_target_has_no_error():

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
 from ..maths.step_names import Residual, RowLaw, lengths_vary
-from .gradient_direction import GradientDirection, gradient_direction
+from .gradient_direction import MOST_REST, GradientDirection, gradient_direction, rest_share
 from .head_law import GAUSSIAN_HEAD, HeadLaw
 from .ridge_errors import RidgeErrors, feature_limit, moments, random_feature_errors
 from .step_resolvent import K_MAX, TINY, StepGrid, StepResolvent, gamma, solve, step_grid
@@ -42,6 +42,8 @@ def finite_step_errors(
     its size and by what it has of w_j. It matters from about alpha = 0.3 on where activation and
     target both have a degree 2: its signal lowers the errors, its noise raises them, and
     simulations show about neither. At eta = sqrt(N), n_0 = d/2 it raises test errors by 2 to 4 %.
+    Returns nan where its mean square is above .35 of the first weights' (`rest_share`): it is then
+    not alike in all directions, and simulated errors are more than 3 % above.
     Raises ValueError when a number is out of its range, f_0 has a random mean, or f_0 is in the
     residual and the head's law has one.
     Source: Moniri24, Sections 3 and 4; Cui et al. 2024, Result 3.3, for eta ~ sqrt(N); finite steps
@@ -103,6 +105,8 @@ class _Step:
         width, ratio = n * phi / psi, psi / phi
         setting = (self.activation, teacher, self.residual, width)
         direction = gradient_direction(gradient_phi, *setting)
+        if rest_share(eta, width, gradient_phi, direction, self.activation) > MOST_REST:
+            return (np.nan, np.nan, np.nan), near
         sizes = {"eta": eta, "phi": gradient_phi, "width": width}
         grid = step_grid(self.activation, direction, **sizes, head=self.head)
         form = _Form.of(grid, teacher, direction, phi, psi, n, self.rows, self.intercept)

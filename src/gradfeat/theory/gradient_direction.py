@@ -109,6 +109,25 @@ def own_power(phi: ArrayLike, direction: GradientDirection, activation: Activati
     return np.asarray(phi) * direction.residual_power * excess
 
 
+#: The largest `rest_share` at which errors after a step are predicted (docs/theory/one-step).
+MOST_REST = 0.35
+
+
+def rest_share(
+    eta: float, width: float, phi: float, direction: GradientDirection, activation: Activation
+) -> float:
+    """E_a[eta^2 a^2] phi E r^2 (E sigma'^2 - c_1^2), E a^2 = 1/N: `own_power` in the mean |w'|^2.
+
+    `phi`: d/n of the rows of the gradient. The neuron's first weights have |w|^2 = 1.
+
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> beta = gradient_direction(0.5, CentredReLU(), Teacher.single((0.0, 1.0)))
+    >>> round(rest_share(30.0, 900, 0.5, beta, CentredReLU()), 12)
+    0.125
+    """
+    return eta**2 / width * float(own_power(phi, direction, activation))
+
+
 def limit_degree(alpha: ArrayLike) -> np.ndarray:
     """l with (l - 1)/(2 l) < alpha < l/(2 l + 2): how many powers of X beta a step n^alpha adds.
 

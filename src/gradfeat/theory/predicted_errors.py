@@ -10,18 +10,26 @@ import numpy as np
 
 from ..maths.activations import Activation
 from ..maths.step_names import ROW_USES, Residual, RowLaw, RowUse
+from .activation_coefficients import scaled_coefficients
 from .finite_step_errors import finite_step_errors
-from .gradient_direction import gradient_direction, limit_degree
+from .gradient_direction import MOST_REST, gradient_direction, limit_degree, rest_share
 from .head_law import GAUSSIAN_HEAD, HeadLaw
 from .one_step_errors import limit_errors
+from .reused_features import label_share
+from .reused_rows import ReusedRows
 from .reused_sample_errors import reused_limit_errors, reused_sample_errors
 from .ridge_errors import RidgeErrors, random_feature_errors
 from .teacher import Teacher
 
 #: What is predicted for: beyond, numbers lose their digits.
 MOST_ROWS, MOST_ALPHA, LEAST_PENALTY = 10**12, 1.0, 1e-10
-#: From this exponent on the bulk of reused rows is not that of random features.
+#: From this exponent on few rows of the gradient matter.
 LARGE = 0.4
+#: From these values of `label_share` on errors on reused rows are off by so many percent, training
+#: and test, as simulated (docs/theory/one-step).
+LABEL_ERRORS = ((2.0, 30, 7), (0.5, 15, 7), (0.1, 5, 5))
+#: Bias by the rows' lengths from which on it is told, and growth of an activation above a ReLU's.
+LEAST_BIAS, GROWING = 0.015, 1.25
 
 _UNDIRECTED = (
     "The activation's c_1 is 0: the step writes no direction into the features, and no more than"
@@ -130,6 +138,7 @@ def predict_error(
     mean, slope, bend = np.abs(activation.hermite_coefficients(2)) > 1e-9
     constant = bool(bend and not mean and not intercept and teacher.mean != 0)
     directed = bool(slope) and eta > 0
+    direction = gradient_direction(of_gradient, activation, teacher, residual, width)
     undirected = _CONSTANT if constant else _UNDIRECTED
     undirected = undirected if eta > 0 else _NO_STEP
     kept = _Kept(residual=residual, head=head, **fitted)
@@ -143,6 +152,17 @@ def predict_error(
         settled = degree == 1 or (degree == 2 and not activation.breakpoints)
         limit = reused_limit_errors(*shape, degree=int(degree), **kept) if settled else _unknown()
         limit = plain if degree == 0 else limit
+    words = undirected
+    if directed:
+        words = _regime(alpha, degree, sample, n, constant, sees_nothing(teacher))
+        words += _few(alpha, of_gradient)
+    if sample == "fresh":
+        share = rest_share(eta, width, of_gradient, direction, activation)
+        if share > MOST_REST:
+            words = _too_far(alpha) if directed else f"{words} {_too_far(alpha)}"
+    elif eta > 0 and alpha < 0.5:
+        own = ReusedRows.drawn(phi, activation, teacher, direction)
+        words += _off_by_labels(label_share(eta, width, own, activation))
     return Prediction(
         alpha,
         eta,
@@ -151,13 +171,8 @@ def predict_error(
         plain,
         _rest(teacher),
         degree,
-        float(gradient_direction(of_gradient, activation, teacher, residual, width).alignment)
-        if directed
-        else math.nan,
-        _regime(alpha, degree, sample, n, constant, sees_nothing(teacher))
-        + _few(alpha, of_gradient)
-        if directed
-        else undirected,
+        float(direction.alignment) if directed else math.nan,
+        words + _of_lengths(activation, n * phi),
     )
 
 
@@ -204,17 +219,49 @@ def sees_nothing(teacher: Teacher) -> bool:
     return bool(teacher.linear**2 <= 1e-9 * (teacher.target_power - teacher.mean**2))
 
 
+def _too_far(alpha: float) -> str:
+    return (
+        f"alpha = {alpha:.4g} is too large a step, as what a neuron's gradient has beside X beta"
+        f" and w_j is above {MOST_REST:g} of w_j in square, and not alike in all directions, as"
+        " theory takes it; no errors are predicted."
+    )
+
+
+def _off_by_labels(share: float) -> str:
+    for least, training, test in LABEL_ERRORS:
+        if share >= least:
+            return (
+                f" A row's own label moves its features by {share:.2g} of their variance, which is"
+                " in the columns and not in the bulk: in simulations training loss and error were"
+                f" off by up to {training} %, the test error by up to {test} %."
+            )
+    return ""
+
+
+def _of_lengths(activation: Activation, d: float) -> str:
+    """What rows of different lengths do to an activation that grows faster than a line.
+
+    E sigma(w.x)^2 of a row goes as |x|^{2 D}, and |x|^2/d varies by 2/d.
+    """
+    change = 1e-3
+    scales = np.sqrt([1 - change, 1 + change])
+    low, high = scaled_coefficients(activation, scales, 0, np.zeros(2))[1]
+    growth = math.log(high / low) / (2 * change)
+    bias = 2 * growth**2 / d
+    if growth < GROWING or bias < LEAST_BIAS:
+        return ""
+    return (
+        " The activation grows faster than a line, so that rows' lengths matter at"
+        f" {d:,.0f} inputs: in simulations test errors are up to about {100 * bias:.0f} % above the"
+        " prediction, a difference that falls as 1/d."
+    )
+
+
 def _regime(alpha: float, degree: float, sample: str, n: float, constant: bool, noise: bool) -> str:
     if sample == "reused" and not alpha < 0.5:
         return (
             "With the gradient's own rows in the head the errors are derived for alpha < 1/2, where"
             " the step adds columns to random features and leaves their bulk."
-        )
-    if sample == "reused" and alpha >= LARGE:
-        return (
-            f"alpha = {alpha:g} is near 1/2, where the step also changes the bulk of the features;"
-            " with the gradient's own rows in the head that is left out, and test errors may be 4"
-            " to 7 % above the prediction where sigma saturates."
         )
     if sample == "reused" and degree > 1:
         return (

@@ -85,6 +85,18 @@ class ReusedFeatures:
         return ReusedFeatures(columns(rows.phi * rows.residual), columns(np.zeros(len(lead))))
 
 
+def label_share(eta: float, width: float, rows: ReusedRows, activation: Activation) -> float:
+    """eta^2/N phi^2 E sigma'^2 E r^4/E r^2: how far a row's own label moves its features.
+
+    In units of their variance, in the mean over rows weighted by r^2. `rows` stay in the bulk what
+    they are without a step, which is no longer true where this is not small.
+    """
+    squares = rows.residual**2
+    heavy = (rows.mass @ squares**2) / (rows.mass @ squares)
+    moved = rows.phi**2 * activation.derivative_second_moment() * heavy
+    return float(eta**2 / width * moved)
+
+
 @dataclass(frozen=True)
 class _Places:
     """Chebyshev polynomials on the range of a variable, 0 included: new rows have no r."""

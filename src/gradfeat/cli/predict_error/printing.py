@@ -305,8 +305,8 @@ def advice(teacher: Teacher, found: Sequence[Prediction]) -> str:
     known = [one for one in found if math.isfinite(float(one.errors.test_error))]
     if not known:
         return (
-            "No test error is predicted for this step: take 0 < alpha < 1/4, or new rows for the "
-            "head (--sample fresh)."
+            "No test error is predicted for this step: take a smaller one or, where the head has "
+            "the gradient's rows, new ones (--sample fresh)."
         )
     best = min(known, key=lambda one: float(one.errors.test_error))
     if best.eta == 0:
