@@ -7,7 +7,8 @@ import pytest
 
 from gradfeat.estimators import RFMRegressor
 from gradfeat.maths.gradients import effective_number
-from gradfeat.table.interpret import bars_of, directions, fold, spectrum_bands
+from gradfeat.table.interpret import bars_of, directions, fold, slope_shares, spectrum_bands
+from gradfeat.table.results import ColumnGroup
 
 # Sums of a few squares of order one.
 ROUNDING = 1e-12
@@ -40,7 +41,7 @@ def test_effective_number():
 
 def test_bands_contain_the_spectrum_which_is_the_models_own(fitted):
     model, X = fitted
-    values, low, high, number = spectrum_bands(model, X, 0)
+    values, low, high, number = spectrum_bands(_gradients(model, X), 0)
     assert values.sum() == pytest.approx(1.0)
     assert (np.diff(values) <= 0).all()
     assert (low[:2] <= values[:2]).all()
@@ -55,6 +56,22 @@ def _tensor(Z: np.ndarray):
     import torch
 
     return torch.as_tensor(Z)
+
+
+def _gradients(model, X: np.ndarray) -> np.ndarray:
+    return model.predictor_.gradient(_tensor(model.standardised(X))).numpy()
+
+
+@pytest.mark.parametrize(("slopes", "joint"), [((50.0, -50.0), 0.0), ((0.5, 0.5), 0.5)])
+def test_the_slope_of_columns_that_agree_is_that_of_moving_them_together(slopes, joint):
+    """f = x + 50 a - 50 b reads nothing of a = b, and f = x + (a + b)/2 reads as much as of x."""
+    x, a = np.random.default_rng(0).normal(size=(2, 400))
+    J = np.tile([1.0, *slopes], (400, 1, 1))
+    raw = (J[0, 0] ** 2) / (J[0, 0] ** 2).sum()
+    owner, Z = np.array([*"xab"]), np.column_stack([x, a, a])
+    found = slope_shares(raw, J, Z, owner, [ColumnGroup(("a", "b"), 1.0)])
+    np.testing.assert_allclose([found[0], found[1:].sum()], [1 - joint, joint], atol=ROUNDING)
+    np.testing.assert_allclose(slope_shares(raw, J, Z, owner, []), raw)
 
 
 def test_directions_of_original_columns(fitted):
@@ -76,7 +93,7 @@ def test_as_many_directions_are_effective_as_the_model_says(fitted, monkeypatch)
     found = directions("rfm", model, X, tuple("abcd"), tuple("abcd"), tuple("abcd"), 0)
     assert found is not None
     assert (found.n_effective.estimate, found.n_effective.high) == (4, 4)
-    assert found.n_effective.low == spectrum_bands(model, X, 0)[3].low < 4
+    assert found.n_effective.low == spectrum_bands(_gradients(model, X), 0)[3].low < 4
 
 
 def test_one_input_and_a_constant_fit():

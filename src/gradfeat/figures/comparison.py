@@ -38,8 +38,8 @@ FAMILIES: Final[dict[Family, Mark]] = {
 }
 
 #: What shares of the slope are, beside a table or a figure of them.
-SLOPE = "Slope: how strongly predictions react to small changes of a column, squared. Columns that "
-SLOPE += "nearly agree divide it by chance: read the sum of theirs."
+SLOPE = "Slope: how strongly predictions react to small changes of a column, squared. Correlated "
+SLOPE += "columns move together and divide what that changes: read the sum of theirs."
 
 
 #: Methods without a fit that are named in the figure, each by itself.

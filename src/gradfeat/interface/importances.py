@@ -77,7 +77,7 @@ def importances(
     assert_all_finite(values, input_name="y")
     labels = pd.Index(np.unique(values)) if is_classifier(model) else None
     encoder = TableEncoder().fit(frame)
-    groups = correlated_groups(encoder.transform(frame), encoder.source_)
+    groups = correlated_groups(encoder.transform(frame), encoder.source_, encoder.feature_names_)
     names = tuple(str(name) for name in frame.columns)
 
     def predict(rows: NDArray[np.float64]) -> NDArray[np.float64]:

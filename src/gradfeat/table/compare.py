@@ -159,8 +159,9 @@ def fit_report(
     fitted = [f for f in fits if f.predictions is not None]
     draws = {f.method.name: f.draws for f in fitted}
     said = {f.method.name: _fitted_to(f) for f in fitted}
-    read = None if found.reads is None else _read(found.reads, table, request.seed)
-    groups = correlated_groups(table.train, table.encoder.source_)
+    encoder = table.encoder
+    groups = correlated_groups(table.train, encoder.source_, encoder.feature_names_)
+    read = None if found.reads is None else _read(found.reads, table, groups, request.seed)
     left = steps.page_begins(request.seconds, table.train.shape[1]).left
     shuffling = min(SHUFFLING_SHARE * request.seconds, left)
     return FitReport(
@@ -203,7 +204,9 @@ def _values(fit: Fitted, table: Prepared) -> NDArray[Any]:
     return values.astype(int) if table.target.classes else values
 
 
-def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
+def _read(
+    leader: Fitted, table: Prepared, groups: Sequence[ColumnGroup], seed: int
+) -> Directions | None:
     e = table.encoder
     return directions(
         leader.method.name,
@@ -214,6 +217,7 @@ def _read(leader: Fitted, table: Prepared, seed: int) -> Directions | None:
         tuple(c for c in e.columns_ if c in e.source_),
         seed,
         frozenset(note.name for note in e.notes_ if note.kind == "category"),
+        groups,
     )
 
 

@@ -76,21 +76,25 @@ def fold(values: Floats, source: tuple[str, ...], columns: tuple[str, ...]) -> F
     return out
 
 
-def spectrum_bands(model: Any, X: Floats, seed: int) -> tuple[Floats, Floats, Floats, Interval]:
+def _gradients(model: Any, Z: Floats) -> Floats:
+    """Gradients (n, c, d) of a fitted model at standardised rows Z (n, d)."""
+    parameter = next(iter(model.predictor_.tensors().values()))
+    J = model.predictor_.gradient(torch.as_tensor(Z).to(parameter))
+    return np.asarray(J.double().cpu().numpy())
+
+
+def spectrum_bands(J: Floats, seed: int) -> tuple[Floats, Floats, Floats, Interval]:
     """Eigenvalues of the AGOP as shares, 95 % bands, and the number of effective directions.
 
-    The model is held fixed and the rows that the gradients are averaged over are resampled.
+    The model is held fixed and the rows whose gradients J (n, c, d) are averaged are resampled.
     """
-    Z = torch.as_tensor(model.standardised(X[:BAND_ROWS]))
-    parameter = next(iter(model.predictor_.tensors().values()))
-    J = model.predictor_.gradient(Z.to(parameter)).double().cpu().numpy()
-    rng = numpy_stream(seed, "spectrum bootstrap")
+    rng, d = numpy_stream(seed, "spectrum bootstrap"), J.shape[2]
 
     J = _leading_coordinates(J)
 
     def shares(weights: Floats) -> Floats:
         scaled = (np.sqrt(weights / weights.sum())[:, None, None] * J).reshape(-1, J.shape[2])
-        values = np.zeros(len(Z[0]))
+        values = np.zeros(d)
         found = np.clip(np.linalg.eigvalsh(scaled.T @ scaled)[::-1], 0, None)
         values[: len(found)] = found
         return values / values.sum() if values.sum() > 0 else values
@@ -115,6 +119,26 @@ def _leading_coordinates(J: Floats) -> Floats:
     return np.asarray(J @ V[:, : 1 + int((left > NEGLIGIBLE * values.sum()).sum())].numpy())
 
 
+def slope_shares(
+    share: Floats, J: Floats, Z: Floats, owner: NDArray[np.str_], groups: Sequence[ColumnGroup]
+) -> Floats:
+    """Shares (d,) of the squared slope, those of a group so that they add up to its joint slope.
+
+    The columns g of a group do not move alone: opposite slopes of two that agree cancel. With the
+    correlations C of its encoded columns over rows Z (n, d), gradients J (n, c, d) give it
+    ``mean(J_g C J_g) / mean(J_g J_g)`` of the sum of its columns' shares; all add up to 1 again.
+    """
+    share = share.copy()
+    for group in groups:
+        at = np.flatnonzero(np.isin(owner, group.columns))
+        part, rows = J[:, :, at].reshape(-1, len(at)), Z[:, at] - Z[:, at].mean(axis=0)
+        size = np.sqrt((rows**2).sum(axis=0))
+        rows = rows / np.where(size > 0, size, 1.0)
+        alone = (part**2).sum()
+        share[at] *= ((part @ rows.T) ** 2).sum() / alone if alone > 0 else 1.0
+    return share / share.sum() if share.sum() > 0 else share
+
+
 def directions(
     name: str,
     model: Any,
@@ -124,24 +148,28 @@ def directions(
     columns: tuple[str, ...],
     seed: int,
     levels: frozenset[str] = frozenset(),
+    groups: Sequence[ColumnGroup] = (),
 ) -> Directions | None:
     """Directions of a fitted gradfeat estimator on test rows X (n, d); None for a constant fit.
 
-    `levels` are the columns with an encoded column a level. The number of effective directions is
-    the estimator's, of its training rows, and its interval goes on to that of the test rows.
+    `levels` are the columns with an encoded column a level, `groups` those that move together. The
+    number of effective directions is the estimator's, of its training rows, and its interval goes
+    on to that of the test rows.
     """
-    values, low, high, number = spectrum_bands(model, X, seed)
+    rows = model.standardised(X)
+    J = _gradients(model, rows[:BAND_ROWS])
+    values, low, high, number = spectrum_bands(J, seed)
     if number.estimate == 0:
         return None
     own = float(model.n_effective_directions_ or number.estimate)
     number = Interval(own, min(own, number.low), max(own, number.high))
     r = int(min(X.shape[1], max(2, min(MAX_DIRECTIONS, number.estimate))))
     loadings = model.leading_directions(r)
-    Z = model.standardised(X) @ loadings[:, :2]
+    Z = rows @ loadings[:, :2]
     if Z.shape[1] == 1:
         Z = np.column_stack([Z, np.full(len(Z), np.nan)])
-    share = np.asarray(model.importances_, dtype=np.float64)
     owner = np.array(source)
+    share = slope_shares(np.asarray(model.importances_, float), J, rows[:BAND_ROWS], owner, groups)
     importances = np.array([share[owner == column].sum() for column in columns])
     return Directions(
         method=name,

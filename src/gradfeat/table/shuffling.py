@@ -190,17 +190,20 @@ MOST_CHANCE = 0.1
 RANK = 1e-8
 
 
-def correlated_groups(X: Floats, source: Sequence[str]) -> tuple[ColumnGroup, ...]:
+def correlated_groups(
+    X: Floats, source: Sequence[str], encoded: Sequence[str] = ()
+) -> tuple[ColumnGroup, ...]:
     """Columns of a table that are correlated by .9 or more (average linkage), two or more a group.
 
     Of two columns with orthonormal bases Q, R of their centred ranks (of their encoded parts, where
     they have several) the correlation is ``|Q^T R| / sqrt(min(q, r))`` in the Frobenius norm, less
     what chance gives the larger basis: Spearman's of two numbers without sign, and 1 where one
     column follows from the other, as a grade from its sub-grades. Where the larger basis has more
-    than a tenth of the rows, ``max`` stands in place of ``min``.
+    than a tenth of the rows, ``max`` stands in place of ``min``. Of two dates, whose hours and
+    months may differ, that of their seconds counts where it is larger.
 
     `X` (n, d): encoded rows; `source`: the original column of each encoded one; the first 4,000
-    columns are looked at.
+    columns are looked at; `encoded`: names of the encoded columns, which tell the seconds.
 
     >>> x, z = np.random.default_rng(0).normal(size=(2, 100))
     >>> X = np.column_stack([x, z, np.exp(x)])
@@ -210,7 +213,14 @@ def correlated_groups(X: Floats, source: Sequence[str]) -> tuple[ColumnGroup, ..
     names = [*dict.fromkeys(source)][:COMPARED_COLUMNS]
     if len(X) < FEWEST_COMPARED or len(names) < 2:
         return ()
-    R = correlations(X[:COMPARED_ROWS], source, names)
+    X = X[:COMPARED_ROWS]
+    R = correlations(X, source, names)
+    clock = [i for i, name in enumerate(encoded) if name == f"{source[i]}_seconds"]
+    owners = [source[i] for i in clock]
+    at = np.flatnonzero(np.isin(names, owners))
+    if len(at) > 1:
+        seconds = correlations(X[:, clock], owners, [names[i] for i in at])
+        R[np.ix_(at, at)] = np.maximum(R[np.ix_(at, at)], seconds)
     tree = linkage(squareform(1 - R, checks=False), method="average")
     label = fcluster(tree, 1 - LEAST_CORRELATION, criterion="distance")
     groups = [np.flatnonzero(label == k) for k in np.unique(label)]
