@@ -14,19 +14,19 @@ from gradfeat.lab.loading import names
 PROGRAM = """
 import re, sys
 import numpy as np, pandas as pd
-from gradfeat.errors import ExperimentError
 from gradfeat.lab.loading import experiment
 from gradfeat.lab.judging import judge
 
 def judged(found, table):
     while True:
-        try:
-            return judge(found, table)
-        except ExperimentError as error:
-            missing = re.search(r"checked: '+(\\w+)'+", str(error))
-            if missing is None:
-                raise
-            table[missing[1]] = 1 + np.random.default_rng(0).random(len(table))
+        verdicts = [verdict for _, verdict in judge(found, table)]
+        unchecked = [v.words for v in verdicts if v.outcome == "cannot be checked"]
+        if not unchecked:
+            return
+        missing = re.search(r"checked: '+(\\w+)'+", unchecked[0])
+        if missing is None or missing[1] in table:
+            sys.exit(unchecked[0])
+        table[missing[1]] = 1 + np.random.default_rng(0).random(len(table))
 
 for name in sys.argv[1:]:
     found = experiment(name)

@@ -101,6 +101,20 @@ def test_failed_cells_are_told_kept_and_tried_again_on_request(capsys, folder):
     assert len(calls(folder)) == 8
 
 
+@pytest.mark.usefixtures("folder")
+def test_settings_that_a_trial_refuses_are_not_advised_to_be_tried_again(capsys):
+    words = ("--set", "n=5000", "--set", "target=step", "--set", "iterations=10", "--seeds", 1)
+    ran = gradfeat(capsys, "run", "kernel-iterations", *words, "--no-figure")
+    assert "n is 5,000: give 4,000 or less." in ran.out
+    assert "the trial refuses these settings: give others" in ran.out
+    assert "--retry-failed" not in ran.out
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_scale_given_as_an_option_is_told_how(capsys):
+    assert "(--scale quick, of run and verify)" in refused(capsys, "run", "adapt-smooth", "--quick")
+
+
 def test_many_failures_are_counted_not_listed(capsys, folder):
     ran = gradfeat(capsys, "run", grows(folder), "--set", "n=9", "--seeds", 7)
     assert ran.code == 1

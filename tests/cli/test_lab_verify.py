@@ -9,7 +9,8 @@ import pytest
 
 from cli.lab_files import FAILS, GROWS, UNDECIDED, calls, grows, refused, well
 from cli.tables import gradfeat
-from gradfeat.lab import loading
+from gradfeat.lab import Store, loading
+from gradfeat.lab.store import Count
 
 
 @pytest.mark.parametrize(
@@ -83,8 +84,17 @@ def test_status_counts(capsys, folder):
     name = grows(folder)
     gradfeat(capsys, "run", name, "--scale", "paper", "--no-figure")
     row = well(capsys, "status").splitlines()[-1].split()
-    assert row[:5] == ["grows", "1", "4", "2", "0"]
+    assert row[:4] == ["grows", "1", "4", "2"]
     assert row[-2:] == ["1", "s"]
+
+
+def test_status_keeps_the_longest_shipped_name_on_one_line(capsys, folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    longest = max(loading.names(), key=len)
+    row = Count(longest, 1, 1_280, 10, 7_000.0, "2026-11-30T09:36:00+00:00", 0)
+    monkeypatch.setattr(Store, "status", lambda _: [row])
+    Store.open(folder / "gradfeat.sqlite").close()
+    assert f"{longest} " in well(capsys, "status")
 
 
 def test_status_of_an_empty_store_and_of_none(capsys, folder):

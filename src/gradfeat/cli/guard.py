@@ -28,6 +28,7 @@ UNFORESEEN = 70
 NOTHING = "stopped; nothing was written."
 #: What people look for behind a word that they try.
 _HINTS = {
+    "option: --quick": " (--scale quick, of run and verify)",
     "No such command 'compare'": " (`gradfeat fit` compares methods)",
     "option '--to'": " (of an experiment's results; for a model: gradfeat.export_onnx in Python)",
 }
@@ -119,8 +120,7 @@ def _not_loaded(error: Exception) -> str:
 
 def _suspects(error: Exception) -> str:
     """Environment variables which the lines that failed, or the error, name."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = f"{error} {' '.join(frame.line or '' for frame in frames)}"
+    lines = f"{error} {' '.join(f.line or '' for f in traceback.extract_tb(error.__traceback__))}"
     named = set(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", lines)) & set(os.environ)
     return "".join(f" ({name}={os.environ[name]!r})" for name in sorted(named))
 

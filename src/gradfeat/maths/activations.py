@@ -206,6 +206,9 @@ class Erf(Activation):
     def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         return special.erf(z)
 
+    def derivative_values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        return 2 / math.sqrt(math.pi) * np.exp(-(z**2))
+
     def derivative_second_moment(self) -> float:
         return 4 / (math.pi * 5**0.5)
 

@@ -79,13 +79,15 @@ def show_status(path: Path, form: Format) -> None:
         return
     table = text_table()
     table.add_column("experiment", overflow="fold")
-    for name in ("version", "done", "failed", "running"):
+    running = ["running"] * any(one.running for one in found)
+    names = ["version", "done", "failed", *running]
+    for name in names:
         table.add_column(name, justify="right")
     table.add_column("last finished", no_wrap=True)
-    table.add_column("computed for", justify="right", no_wrap=True)
+    table.add_column("time", justify="right", no_wrap=True)
     for one in found:
-        counts = [f"{n:,}" for n in (one.version, one.done, one.failed, one.running)]
         time = duration(one.seconds) if one.done + one.failed else ""
+        counts = (f"{getattr(one, name):,}" for name in names)
         table.add_row(Text(one.experiment), *counts, _local(one.last), time)
     Terminal().print(table)
 
@@ -130,9 +132,7 @@ def _docstring(function: Callable[..., Any] | None) -> str:
 def _grids(experiment: Experiment) -> Iterator[str]:
     for scale, grid in experiment.grids.items():
         for part in products(grid):
-            words = (
-                f"{name} = {', '.join(map(str, listed(values)))}" for name, values in part.items()
-            )
+            words = (f"{n} = {', '.join(map(str, listed(values)))}" for n, values in part.items())
             yield f"{scale}: {'; '.join(words)}"
 
 

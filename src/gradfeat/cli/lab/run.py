@@ -286,7 +286,10 @@ def print_failures(ran: Ran, request: Request, console: Terminal) -> None:
     if n > NAMED:
         console.say(f"  and {n - NAMED:,} more")
     console.say(f"tracebacks: {shown_by(ran, request)} --failures")
-    console.say("try them again: the same command with --retry-failed")
+    if all(reason(failure["error"]).startswith("ValueError: ") for failure in ran.failures):
+        console.say("the trial refuses these settings: give others")
+    else:
+        console.say("try them again: the same command with --retry-failed")
 
 
 def shown_by(ran: Ran, request: Request) -> str:
