@@ -173,7 +173,8 @@ def advice(found: DiagnosisReport) -> str:
     ):
         return (
             "There is more than the linear part, and none of the models fitted here could use it "
-            "with so many rows: with more of them, methods that learn features may. gradfeat fit compares them."
+            "with so many rows: with more of them, methods that learn features may. gradfeat fit "
+            "compares them."
         )
     if not bent and max(quadratic.share.high, higher.share.high) >= WORTH_NAMING:
         return (
