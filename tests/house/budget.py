@@ -31,7 +31,7 @@ ROOMS: Final = {
     "maths": Room(4_437, 33),
     "models": Room(11_217, 70),
     "planning": Room(1_461, 10),
-    "reports": Room(966, 4),
+    "reports": Room(967, 4),
     "rows": Room(6_733, 32),
     "table": Room(10_365, 47),
     "tasks": Room(2_219, 19),

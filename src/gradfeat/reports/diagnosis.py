@@ -179,7 +179,8 @@ def advice(found: DiagnosisReport) -> str:
     if not bent and max(quadratic.share.high, higher.share.high) >= WORTH_NAMING:
         return (
             f"Nothing beyond the linear part could be shown, and {count(found.n_tested, 'row')} do "
-            "not rule it out: gradfeat fit compares other models with a linear one on held-out rows."
+            "not rule it out: gradfeat fit compares other models with a linear one on held-out "
+            "rows."
         )
     if not bent:
         return (
