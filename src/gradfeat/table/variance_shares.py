@@ -46,9 +46,9 @@ def variance_shares(
     In each of 3 folds: ridge on the whitened inputs; ridge on their Hermite polynomials of degree
     2, or on those of the columns as they are where these leave less of the training rows by
     leave-one-out, fitted to what the linear model leaves; a recursive feature machine fitted to
-    what both leave. "Leaves" is what the fit without the row leaves (exact leave-one-out), so that no model
-    is fitted to residuals that an earlier one has shrunk by overfitting. A share is the fall of
-    the out-of-fold squared error over that of the mean; its interval is a paired bootstrap over
+    what both leave. "Leaves" is what the fit without the row leaves (exact leave-one-out), so that
+    no model is fitted to residuals that an earlier one has shrunk by overfitting. A share is the
+    fall of the out-of-fold squared error over that of the mean; its interval is a paired bootstrap over
     rows with the models held fixed.
 
     `y` (n, c) may be codes of classes, whose squared errors add up. `tell` hears the number of each
