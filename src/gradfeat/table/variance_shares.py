@@ -48,8 +48,8 @@ def variance_shares(
     leave-one-out, fitted to what the linear model leaves; a recursive feature machine fitted to
     what both leave. "Leaves" is what the fit without the row leaves (exact leave-one-out), so that
     no model is fitted to residuals that an earlier one has shrunk by overfitting. A share is the
-    fall of the out-of-fold squared error over that of the mean; its interval is a paired bootstrap over
-    rows with the models held fixed.
+    fall of the out-of-fold squared error over that of the mean; its interval is a paired
+    bootstrap over rows with the models held fixed.
 
     `y` (n, c) may be codes of classes, whose squared errors add up. `tell` hears the number of each
     fold before its work. Folds are the stretches of time `stretch` (n,), or at random.
