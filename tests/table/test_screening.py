@@ -319,12 +319,35 @@ def test_columns_that_add_up_or_multiply_to_the_target_are_named():
     rng = np.random.default_rng(0)
     fare, tip = rng.gamma(2, 8, 300), rng.gamma(1, 2, 300) * (rng.random(300) < 0.5)
     parts = {"fare": fare, "tip": tip, "z": rng.normal(size=300)}
-    assert "'fare' and 'tip' make 'y', which is a sum of them" in _said(parts, fare + tip)
-    assert "which is a sum" not in _said(parts, fare + tip + rng.normal(size=300))
+    told = _said(parts, fare + tip)
+    assert "The target is a sum of other columns: 'y' = 'fare' + 'tip'. If they are known" in told
+    assert "--ignore 'fare' leaves one of them out." in told
+    assert "is a sum" not in _said(parts, fare + tip + rng.normal(size=300))
     n = rng.integers(1, 9, 300)
-    assert "'fare' and 'n' make 'y', which is a product" in _said({**parts, "n": n}, fare * n)
+    told = _said({**parts, "n": n}, 2 * fare / n)
+    assert "The target is a product of other columns: 'y' = 2 × 'fare' / 'n'. If" in told
     assert "'total' (" in (said := _said({"total": fare + tip + 3.3}, fare))
     assert "3.3 more than it in" in said
+
+
+def test_each_sum_is_named_with_its_fewest_columns_and_signs():
+    """As in polls: the lead is a difference of shares, and the sum of the result and the error."""
+    rng = np.random.default_rng(0)
+    one, two, won, x = rng.normal(40, 9, (4, 400))
+    lead = one - two
+    polls = {"one": one, "two": two, "won": won, "x": x, "three": 100 - one - two}
+    told = _said({**polls, "bias": lead - won, "seldom": np.where(x > 44, x, np.nan)}, lead)
+    assert re.search(r"'y' = '(one' - 'two|won' \+ 'bias|bias' \+ 'won)' and 'y' = ", told)
+    assert "'y' = 'one' - 'two'" in told
+    assert "'x'" not in told
+    assert "leaves one of them out of each." in told
+    left_out = re.findall(r"--ignore '(\w+)'", told)
+    assert "is a sum" not in _said({n: c for n, c in polls.items() if n not in left_out}, lead)
+    four = {**{f"x{k}": column for k, column in enumerate(rng.normal(size=(6, 400)))}}
+    told = _said(four, four["x0"] - four["x2"] + four["x3"] + 3 * four["x5"] + 1)
+    assert "'y' = 3 × 'x5'" in told
+    assert "'x1'" not in told
+    assert "'x4'" not in told
 
 
 def test_columns_that_stand_for_the_same_are_copies():
