@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from cli.tables import gradfeat, quantity, without_pages, written
 from gradfeat import __version__
 from gradfeat.cli import app, guarded
-from gradfeat.cli.table.card import card
+from gradfeat.cli.table.card import card, slopes_table
 from gradfeat.table.saved import load_table_model
 
 
@@ -77,3 +79,14 @@ def test_other_programs_read_what_show_prints(capsys, model):
     assert [row["name"] for row in rows] == [one["name"] for one in record["columns"]]
     assert float(rows[0]["loss"]) == record["columns"][0]["loss"]
     assert sum(float(row["share_of_slope"]) for row in rows) == pytest.approx(1)
+
+
+def test_columns_without_slope_share_a_line_and_the_note_is_as_wide_as_the_terminal():
+    shares = {"a": 0.9, "b": 0.1, **{f"c{k}": 0.0 for k in range(28)}}
+    console = Console(file=StringIO(), width=80)
+    console.print(slopes_table(shares))
+    lines = console.file.getvalue().splitlines()
+    assert "and 28 more" in lines[4]
+    assert "each <1 %" in lines[4]
+    assert len(lines) <= 9
+    assert max(map(len, lines)) > 60

@@ -7,7 +7,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
 
 from gradfeat import load, save
 from gradfeat.cli import app, guarded
@@ -112,6 +116,18 @@ def test_models_of_scikit_learn_come_back_too(classes, tmp_path):
         assert not back.own
         with pytest.raises(ModelFileError, match="CPU alone"):
             load(tmp_path / "m", device="cpu")
+
+
+def test_what_can_be_saved_of_scikit_learn_is_named(tmp_path):
+    path, a = tmp_path / "m", table()["a"]
+    y = a > 0
+    trees = HistGradientBoostingClassifier(max_iter=5)
+    for kept, target in ((SVR(), a), (LogisticRegression(), y), (trees, y)):
+        save(TableModel(make_pipeline(StandardScaler(), kept)).fit(table(), target), path)
+        assert len(load(path).predict(table())) == 40
+    forest = TableModel(RandomForestClassifier(2)).fit(table(), y)
+    with pytest.raises(ModelFileError, match=r"_tree\.Tree, which is not .* HistGradientBoosting"):
+        save(forest, tmp_path / "forest")
 
 
 class Foreign(Ridge):

@@ -16,7 +16,9 @@ from gradfeat.errors import ModelFileError
 from gradfeat.maths.unpacking import TooMuch, check_zip
 
 #: Types beside those that skops trusts by itself. Loading builds these and nothing else: what
-#: names any other type is refused before anything of it is built.
+#: names any other type is refused before anything of it is built. Trees of random forests
+#: (``sklearn.tree._tree.Tree``) are not among them: scikit-learn does not check where their nodes
+#: point, and a damaged one ends the process.
 TRUSTED: Final = [
     "numpy.dtype",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
@@ -49,7 +51,9 @@ def packed(fitted: Any) -> NDArray[np.uint8]:
     if foreign:
         raise ModelFileError(
             f"a {type(fitted).__name__} cannot be saved: it holds {', '.join(sorted(foreign))}, "
-            "which is not among the types that a model file may name."
+            "which is not among the types that a model file may name. Of scikit-learn there may be "
+            "linear models, support vector machines, MLP and HistGradientBoosting, and pipelines "
+            "of them; skops.io.dump writes others."
         )
     return np.frombuffer(data, dtype=np.uint8)
 

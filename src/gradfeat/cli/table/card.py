@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
+from rich.console import Group
 from rich.text import Text
 
 from gradfeat.cli.terminal import Terminal
@@ -20,10 +20,9 @@ from gradfeat.table.results import Importances, Interval
 from gradfeat.table.saved import fitted_on, load_table_model
 from gradfeat.table.table_model import TableModel
 
-#: Columns and levels that are told of the first direction.
-TOLD = 8
-#: A weight that stands as 0.00 is not told.
-LEAST = 0.005
+#: Columns and levels that are told of the first direction, and the least weight or share of the
+#: slope: what stands as 0.00 is not told.
+TOLD, LEAST = 8, 0.005
 
 #: What holds for every model that a fit wrote.
 LIMITS = (
@@ -97,12 +96,14 @@ def shares_of_slope(model: TableModel) -> dict[str, float]:
     return dict(sorted(each.items(), key=lambda one: -one[1]))
 
 
-def slopes_table(shares: Mapping[str, float]) -> Table:
+def slopes_table(shares: Mapping[str, float]) -> Group:
     table = text_table(("column", "share of slope"), right=(1,), fold=(0,))
-    table.caption, table.caption_justify = SLOPE, "left"
-    for name, share in shares.items():
+    told = {name: share for name, share in shares.items() if share >= LEAST}
+    for name, share in told.items():
         table.add_row(Text(name), percent(share))
-    return table
+    if left := len(shares) - len(told):
+        table.add_row(Text(f"and {left:,} more", style="dim"), f"each {percent(LEAST / 2)}")
+    return Group(table, Text(SLOPE, style="dim"))
 
 
 def directions(model: TableModel) -> str:
@@ -137,8 +138,7 @@ def _intervals(model: TableModel) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rows))
 
 
 def _cell(text: object) -> str:
