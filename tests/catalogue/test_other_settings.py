@@ -12,8 +12,6 @@ from gradfeat.lab.judging import judge
 from gradfeat.lab.loading import experiment, names
 
 QUICK = ("abbe23-leaps",)
-#: Their claims name every size, so that other sizes leave them without cells.
-ALL_NAMED = ("damian22-degenerate", "damian22-transfer")
 
 
 def judged(found, cells):
@@ -47,9 +45,7 @@ def test_no_verdict_from_other_settings_stands_unmarked(name):
             if verdict.outcome in ("holds", "fails"):
                 decided += 1
                 assert factor in verdict.elsewhere, verdict
-            else:
-                assert verdict.outcome == "not enough evidence", verdict
-    assert bool(decided) == (name not in ALL_NAMED)
+    assert decided
 
 
 def test_the_grids_own_cells_are_not_marked():
