@@ -51,6 +51,26 @@ def test_spectra_are_those_of_theory(cell):
     np.testing.assert_allclose(stored, explorer_data.spectrum_of(cell), rtol=1e-3)  # four digits
 
 
+def test_as_many_outliers_are_counted_as_theory_has_between_the_grid():
+    cells = explorer_data.cells("c1", "c2", "c3", *explorer_data.SIZES)
+    counts, seen = DATA["spectra"]["counts"], []
+    assert {len(one) for one in counts} == {46}
+    for place in np.random.default_rng(0).choice(len(cells), 8, replace=False):
+        for alpha in (0.13, 0.33, 0.34):
+            found = explorer_data.outliers(
+                explorer_data.spectrum_of({**cells[place], "alpha": alpha})
+            )
+            assert int(counts[place][round(100 * alpha)]) == found
+            seen.append(found)
+    assert len(set(seen)) > 1
+
+
+def test_neurons_near_a_star_are_so_among_the_inputs():
+    (run,) = (one for one in DATA["neurons"] if one["words"] == "patterns with structure")
+    assert run["cosines"][0] < 0.1  # random neurons in 200 dimensions; in the plane of the map .71
+    assert run["cosines"][-1] > 0.9
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", CELLS)
 def test_errors_are_those_of_theory(cell):
@@ -159,6 +179,8 @@ def test_every_control_moves_what_it_says_by_the_keyboard(page):
 def test_a_link_carries_the_settings_and_nonsense_is_left_out(page):
     address = page.url.split("#")[0]
     page.goto(f"{address}#alpha=0.35&psi=1&activation=tanh&round=3&phi=7&table=99&x=1")
+    page.wait_for_function("document.querySelector('#told').textContent.endsWith('table=99, x=1.')")
+    assert page.inner_text("#told").startswith("Not taken from the address")
     page.reload()
     assert page.inner_text("output[for=alpha]") == "0.35"
     assert page.inner_text("output[for=psi]") == "1"

@@ -77,7 +77,8 @@ function drawGains() {
   }, [AXES.alpha, stepped, stepped.map(() => fixed), seen]);
   const gain = 100 * (1 - now / fixed), way = `${Math.abs(gain).toFixed(0)} % ${gain < 0 ? "more" : "less"}`;
   const none = isSimulated(state) ? "" : " No simulation of this target is stored.";
-  $("gains-words").textContent = `After the step ${now.toFixed(3)}, random features ${fixed.toFixed(3)}: ${way}.${none}`;
+  if (now === null) $("gains-words").textContent = `At this step the theory ends; random features have ${fixed.toFixed(3)}.${none}`;
+  else $("gains-words").textContent = `After the step ${now.toFixed(3)}, random features ${fixed.toFixed(3)}: ${way}.${none}`;
 }
 
 function canvas(id, size) {

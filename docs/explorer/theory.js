@@ -28,7 +28,7 @@ function spectrumAt(at) {
 function errorsAt(at) {
   const cell = place(ERRORS, at), stepped = part(DATA.errors.stepped, cell, AXES.alpha.length);
   const [low, , t] = between(at.alpha), k = AXES.alpha.indexOf(low);
-  return { stepped, fixed: DATA.errors.fixed[cell], now: stepped[k] + t * (stepped[k + 1] - stepped[k]) };
+  return { stepped, fixed: DATA.errors.fixed[cell], now: t && stepped[k + 1] === null ? null : stepped[k] === null ? null : stepped[k] + t * (stepped[k + 1] - stepped[k]) };
 }
 const isSimulated = (at) => ["c1", "c2", "c3"].every((name) => at[name] === DATA.simulations.target[name]);
 function simulatedAt(at, alpha) { // undefined where nothing is stored
