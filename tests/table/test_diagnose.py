@@ -274,6 +274,9 @@ def test_the_tests_of_a_diagnosis_read_fewer_rows_where_time_is_short(monkeypatc
     table = diagnosis_rows(frame, request)
     until = Deadline.after(20.0, lambda: float(next(now)))
     assert module._rows_in_time(table, 0, until) == 735  # 4 s (735/500)^2 is less than what is left
+    slow = itertools.chain([0, 1, 9], itertools.count(10))  # the first time takes eight
+    until = Deadline.after(30.0, lambda: float(next(slow)))
+    assert module._rows_in_time(table, 0, until) == 735
     assert module._rows_in_time(table, 0, NEVER) == 1500
     monkeypatch.setattr(module, "_rows_in_time", lambda *_: 600)
     found = diagnose(frame, request)
