@@ -163,7 +163,7 @@ def test_what_a_first_step_finds_stands_beside_what_training_finds():
 
 def test_a_first_step_that_finds_nothing_says_so_without_figures():
     text = page_of("three").text
-    assert "A first gradient step would find none: no direction is shared by 2 %" in text
+    assert "A first gradient step would find no direction: none is shared by at least 2 %" in text
     assert "no direction to read and so is constant: test accuracy" in text
     assert "Where the first gradients point" not in text
 

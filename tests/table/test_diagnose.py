@@ -192,7 +192,7 @@ def test_categories_gaps_and_far_values():
     found = diagnose(frame, ASKED)
     assert found.exponent == 1
     assert found.n_inputs < found.n_encoded, "levels of a category sum to one"
-    assert any("pulled in" in r.text and "far" in r.text for r in found.remarks)
+    assert any("moved to that distance, in far (" in r.text for r in found.remarks)
     assert all(np.isfinite(d.strength) for d in found.degrees)
 
 

@@ -310,7 +310,9 @@ def _said(inputs, y, classes=0):
 def test_a_target_in_bins_under_any_names_is_a_leak(bins):
     y = np.random.default_rng(0).normal(size=300)
     names = np.array(["mid", "low", "top", "end"])[pd.qcut(y, bins, labels=False)]
-    assert re.match(r"'bin' \(.*, its values are ranges of it\) ", _said({"bin": names}, y))
+    assert re.match(
+        r"'bin' \(.*, each of its values is a range of the target\) ", _said({"bin": names}, y)
+    )
     shuffled = np.random.default_rng(1).permutation(names)
     assert _said({"bin": shuffled}, y) == ""
 

@@ -164,8 +164,8 @@ def first_step_sentence(found: FirstStep) -> str:
     """``A first gradient step would find 2 directions: temp and hr; hum.``"""
     if not found.mass:
         return (
-            "A first gradient step would find none: no direction is shared by "
-            f"{percent(found.p)} of {asked(found)} beyond what shuffled targets give."
+            "A first gradient step would find no direction: none is shared by at least "
+            f"{100 * found.p:.2g} % of {asked(found)} beyond what shuffled targets give."
         )
     n = len(found.mass)
     parts = [_columns(found, k) for k in range(min(n, TOLD))]

@@ -175,7 +175,7 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
     first += [*screened.remarks, *about_texts(encoder.notes_), *about_quantity(target, name, y)]
     if target.scale.shift is not None:
         first.append(f"All that is said here is of {target.scale.learned_name(name)}.")
-    last = [*_about_rows(len(y), n), *_about_inputs(whitened, names)]
+    last = [*_about_rows(len(y), n), *_about_inputs(whitened, source)]
     if classes > MOST_CODES:
         last.append(
             f"Of the {classes} classes the {MOST_CODES} most frequent ones are looked at, each "
@@ -225,7 +225,7 @@ def _about_cells(known: KnownTable, encoder: TableEncoder, engine: Engine | None
     return [*encoder.remarks, *([unread_sentence(unread)] if unread else [])]
 
 
-def _about_inputs(inputs: StandardInputs, names: list[str]) -> list[str]:
+def _about_inputs(inputs: StandardInputs, source: tuple[str, ...]) -> list[str]:
     said, q = [], inputs.whitened.shape[1]
     if q < inputs.varying:
         said.append(
@@ -233,18 +233,18 @@ def _about_inputs(inputs: StandardInputs, names: list[str]) -> list[str]:
             f"{inputs.varying}: more than that cannot be told from chance with so many rows."
         )
     order = np.argsort(-inputs.clipped, kind="stable")
-    far = [names[i] for i in order if inputs.clipped[i] > NAMED_FROM]
+    far = [*dict.fromkeys(source[i] for i in order if inputs.clipped[i] > NAMED_FROM)]
     if far:
         more = f" and {len(far) - _NAMED} more" if len(far) > _NAMED else ""
         said.append(
-            f"Values further than {FAR:g} spreads from the median were pulled in, in "
-            f"{listed(far[:_NAMED])}{more} (a spread is that of "
-            "a bell curve with the same middle 99 %)."
+            f"Values further than {FAR:g} standard deviations from the median were moved to that "
+            f"distance, in {listed(far[:_NAMED])}{more} (the standard deviation is that of a bell "
+            "curve with the same middle 99 %)."
         )
     if inputs.pulled > NAMED_FROM:
         said.append(
             f"Rows far from all others once the inputs are whitened ({percent(inputs.pulled)}) "
-            "were pulled in, so that they do not decide alone."
+            "were moved towards the others, so that they do not decide alone."
         )
     return said
 

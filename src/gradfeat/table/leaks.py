@@ -135,7 +135,7 @@ def _same_order(column: pd.Series, y: Floats) -> str:
     size = np.bincount(code)
     means = np.bincount(code, y) / size
     ranges = len(levels) <= LEVELS and _telling(size) and _rises(means[code], y)
-    return "its values are ranges of it" if ranges else ""
+    return "each of its values is a range of the target" if ranges else ""
 
 
 def _rises(x: Floats, y: Floats) -> bool:
