@@ -100,7 +100,8 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         Eigenvalues of the AGOP, decreasing.
     n_effective_directions_ : int
         Least number of directions that carry 95 % of the AGOP's trace; 0 for a constant fit,
-        and where the first gradient is not informative.
+        and where the first gradient is not informative. It describes the fit and is not tested
+        against a null: a machine fitted to noise has directions too.
     first_gradient_ : GradientTest or None
         Gradient features only: is the first gradient step beyond chance?
         None after `refit_head`, which takes no step.

@@ -14,7 +14,7 @@ from ..maths.step_names import HEAD_LAWS, HeadName
 NODES = 24
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HeadLaw:
     """h = sqrt(N) a_j takes `values` with `masses`; a density stands as its quadrature.
 
@@ -26,6 +26,8 @@ class HeadLaw:
     >>> sign = HeadLaw((-1.0, 1.0), (0.5, 0.5))
     >>> sign == HeadLaw.named("sign"), sign == HeadLaw.of_moments((0.0, 1.0, 0.0, 1.0))
     (True, True)
+    >>> sign
+    <HeadLaw of 2 values>
     """
 
     values: tuple[float, ...]
@@ -39,6 +41,9 @@ class HeadLaw:
                 f"The head's law has mass and E h^2 of {np.round(found, 4).tolist()}: give masses"
                 " of 0 or more with sum 1 and E h^2 = 1 (other sizes are eta's)."
             )
+
+    def __repr__(self) -> str:  # in signatures, where nodes of a quadrature fill a page
+        return f"<HeadLaw of {len(self.values)} values>"
 
     def centred(self, where: str) -> None:
         """Nothing of a law with E h = 0; ValueError of another one, whose f_0 holds |x|^2 too."""
