@@ -55,8 +55,57 @@ def test_classes_are_judged_by_accuracy_whatever_model_reads_the_columns():
         assert 0.4 < found["loss"][0] < 0.6  # half of the rows are on the other side
 
 
+class Foreign:
+    """A model of a library that knows nothing of scikit-learn, whose predictions are given."""
+
+    def __init__(self, predict):
+        self.predict = predict
+
+
+class ForeignClassifier(Foreign):
+    def predict_proba(self, X):
+        raise NotImplementedError
+
+
+def test_a_model_without_tags_of_scikit_learn_has_importances():
+    found = gradfeat.importances(Foreign(lambda X: 2 * X["a"]), FRAME, Y)
+    assert found["column"][0] == "a"
+    sides = np.array(["down", "up"])
+    model = ForeignClassifier(lambda X: sides[1 * (X["a"] > 0)])
+    found = gradfeat.importances(model, FRAME, sides[1 * (FRAME["a"] > 0)])
+    assert 0.4 < found["loss"][0] < 0.6
+
+
+@pytest.mark.parametrize(
+    ("predict", "words"),
+    [
+        (lambda X: np.zeros((len(X), 2)), r"predicts an array of shape \(256, 2\) for 256 rows"),
+        (lambda X: X["a"][:3], r"shape \(3,\) for 256 rows: give a model that predicts one"),
+        (lambda X: X["a"].mask(X["a"] > 1), "What Foreign predicts is nan in some"),
+        (lambda X: X["kind"], "What Foreign predicts is (red|blue|green) in some rows"),
+    ],
+)
+def test_predictions_that_are_not_one_number_a_row_are_refused(predict, words):
+    with pytest.raises(TableError, match=words):
+        gradfeat.importances(Foreign(predict), FRAME, Y)
+
+
 def test_what_cannot_be_asked_is_said():
     model = Ridge().fit(FRAME[["a"]], Y)
+    for y, words in (
+        (FRAME["kind"], "target of Ridge is red"),
+        (pd.to_datetime(Y), "target of Ridge is 19"),
+        (Y.where(Y > 0), "has missing values: leave their rows out"),
+    ):
+        with pytest.raises(TableError, match=words):
+            gradfeat.importances(model, FRAME[["a"]], y)
+    with pytest.raises(TableError, match="time is '5': give a number"):
+        gradfeat.importances(model, FRAME[["a"]], Y, time="5")  # pyright: ignore[reportArgumentType]
+    forest = RandomForestClassifier(2).fit(FRAME[["a"]], FRAME["kind"])
+    with pytest.raises(TableError, match="give the classes that the model was fitted to"):
+        gradfeat.importances(forest, FRAME[["a"]], np.arange(400) % 3)
+    with pytest.raises(TableError, match="missing values"):
+        gradfeat.importances(forest, FRAME[["a"]], FRAME["kind"].where(Y > 0, None))
     with pytest.raises(TableError, match="without predict"):
         gradfeat.importances(len, FRAME, Y)
     with pytest.raises(ValueError, match="inconsistent numbers"):

@@ -156,7 +156,13 @@ def test_a_text_is_one_name_in_every_list(frame, found):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"time": 0}, "time is 0: give 1 or more"),
+        ({"time": 0}, "time is 0: give a number from 1 to 604800"),
+        ({"time": np.inf}, "time is inf: give a number from 1"),
+        ({"time": "5"}, "time is '5': give a number"),
+        ({"seed": 1.5}, "seed is 1.5: give a whole number"),
+        ({"jobs": "2"}, "jobs is '2': give a whole number or None"),
+        ({"separator": 1}, "separator is 1: give a text or None"),
+        ({"checkpoint": 3}, "checkpoint is 3: give a text or a path or None"),
         ({"seed": -1}, "seed is -1: give 0 or more"),
         ({"task": "class"}, "task is 'class': give 'auto' or 'regression' or 'classification'"),
         ({"missing_target": "keep"}, "missing_target is 'keep': give 'drop' or 'refuse'"),
@@ -178,7 +184,11 @@ def test_the_verdict_names_the_best_method_where_features_make_no_difference():
 def test_names_of_columns_may_be_numbers():
     draw = np.random.default_rng(0)
     frame = pd.DataFrame(draw.standard_normal((80, 3)))
-    found = gradfeat.compare(frame.assign(y=frame[0]), "y", methods=["linear"], time=1)
+    frame = frame.assign(y=frame[0])
+    found = gradfeat.compare(frame, "y", methods=["linear"], time=1, ignore=2, missing=-999)
+    assert found.importances["column"].tolist()[0] == "0"
+    assert "2" not in found.importances["column"].tolist()
+    found = gradfeat.compare(frame, "y", methods=["linear"], time=1, time_column=1, ignore=[2])
     assert found.importances["column"][0] == "0"
 
 

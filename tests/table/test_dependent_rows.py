@@ -93,3 +93,8 @@ def test_levels_whose_rows_differ_are_no_subjects():
     assert "Rows come in" not in said(aged)
     noise = np.random.default_rng(1).normal(size=800)
     assert "Rows come in" not in said(patients(np.arange(80)).assign(y=noise))
+
+
+def test_numbers_that_have_no_squares_order_rows_without_a_warning():
+    frame = series(300)
+    said(frame.assign(far=10.0 ** (np.arange(300) % 150), y=np.arange(300)))

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn import config_context, get_config
+from sklearn.base import is_classifier
 from sklearn.utils._array_api import _convert_to_numpy, device, get_namespace
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -115,6 +116,14 @@ def like(values: NDArray[Any], X: Any) -> Any:
         return torch.as_tensor(values).to(X.device)
     xp, is_array_api = get_namespace(X)
     return xp.asarray(values, device=device(X)) if is_array_api else values
+
+
+def classifies(estimator: Any) -> bool:
+    """Whether it says that it is a classifier, or, of another library, has probabilities."""
+    try:
+        return is_classifier(estimator)
+    except AttributeError:  # no tags of scikit-learn
+        return callable(getattr(estimator, "predict_proba", None))
 
 
 def seed_from(random_state: Any) -> int:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from gradfeat.errors import TableError
+from gradfeat.estimators.checks import classifies
 from gradfeat.figures.comparison import together
-from gradfeat.maths.ranges import at_least
+from gradfeat.interface.open import refuse_types
+from gradfeat.maths.deadline import LONGEST
+from gradfeat.maths.ranges import at_least, within
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.read import as_frame
 from gradfeat.table.results import Importances
@@ -52,10 +54,10 @@ def importances(
     Raises
     ------
     TableError
-        For a model without `predict`, columns that cannot be read, a target that is the same in
-        all rows.
+        For a model without `predict` or with other predictions than one a row, columns that cannot
+        be read, a target with gaps, of another kind than the model's or the same in all rows.
     ValueError
-        For a target with gaps, or of another length.
+        For a target of another length.
 
     Examples
     --------
@@ -66,16 +68,22 @@ def importances(
     >>> importances(forest, frame[200:], y[200:])["column"][0]
     'a'
     """
-    at_least(0, time=time)
+    refuse_types(importances, {"time": time, "random_state": random_state})
+    within(0, LONGEST, time=time)
+    at_least(0, random_state=random_state)
+    called = type(model).__name__
     if not callable(getattr(model, "predict", None)):
-        raise TableError(
-            f"The model is a {type(model).__name__} without predict: give a fitted estimator."
-        )
+        raise TableError(f"The model is a {called} without predict: give a fitted estimator.")
     frame = as_frame(X).reset_index(drop=True)
     values = column_or_1d(y)
     check_consistent_length(frame, values)
-    assert_all_finite(values, input_name="y")
-    labels = pd.Index(np.unique(values)) if is_classifier(model) else None
+    if pd.isna(values).any():
+        raise TableError("The target has missing values: leave their rows out.")
+    labels = pd.Index(pd.unique(values)) if classifies(model) else None
+    if labels is None:
+        codes = _numbers(values, f"The target of {called}")
+    else:
+        codes = labels.get_indexer(pd.Index(values)).astype(np.float64)
     encoder = TableEncoder().fit(frame)
     groups = correlated_groups(encoder.transform(frame), encoder.source_, encoder.feature_names_)
     names = tuple(str(name) for name in frame.columns)
@@ -85,17 +93,41 @@ def importances(
         at = rows.astype(np.intp)
         taken = pd.DataFrame({n: frame[n].array.take(at[:, j]) for j, n in enumerate(names)})
         f = np.asarray(model.predict(taken.to_numpy() if type(X) is np.ndarray else taken))
-        f = column_or_1d(f)
-        return np.asarray(f if labels is None else labels.get_indexer(f), dtype=np.float64)
+        if f.shape not in {(len(at),), (len(at), 1)}:
+            raise TableError(
+                f"{called} predicts an array of shape {f.shape} for {len(at)} rows: give a model "
+                "that predicts one value a row."
+            )
+        f = f.ravel()
+        if labels is None:
+            return _numbers(f, f"What {called} predicts")
+        found = labels.get_indexer(pd.Index(f))
+        if (found < 0).all():
+            raise TableError(
+                f"{called} predicts classes such as {f[0]!s} and the target has such as "
+                f"{values[0]!s}: give the classes that the model was fitted to."
+            )
+        return found.astype(np.float64)
 
     own = np.tile(np.arange(len(frame), dtype=np.float64)[:, None], len(names))
-    codes = values if labels is None else labels.get_indexer(values)
-    rows = HeldRows(own, np.asarray(codes, dtype=np.float64), labels is not None)
+    rows = HeldRows(own, codes, labels is not None)
     blocks = blocks_of(names, groups, {})
-    found = shuffled(type(model).__name__, predict, rows, blocks, time, random_state)
+    found = shuffled(called, predict, rows, blocks, time, random_state)
     if found is None:
         raise TableError("The target is the same in all rows: give rows in which it varies.")
     return losses(found)
+
+
+def _numbers(values: NDArray[Any], what: str) -> NDArray[np.float64]:
+    """Values as finite numbers; a sentence where one is none."""
+    try:
+        found = np.asarray(None if values.dtype.kind in "mM" else values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    if not np.isfinite(found).all():
+        wrong = values[~np.isfinite(found)][0] if found.shape == values.shape else values[0]
+        raise TableError(f"{what} is {wrong!s} in some rows: finite numbers are needed.")
+    return found
 
 
 def losses(found: Importances | None) -> pd.DataFrame:

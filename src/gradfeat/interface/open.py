@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from inspect import signature
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gradfeat.drawing.numbers import count
 from gradfeat.errors import TableError
-from gradfeat.maths.deadline import Deadline
+from gradfeat.maths.deadline import LONGEST, Deadline
 from gradfeat.maths.memory import available_memory, readable
-from gradfeat.maths.ranges import at_least
+from gradfeat.maths.ranges import at_least, within
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.dask_client import local_cluster
 from gradfeat.rows.engine import Engine, Report
@@ -44,8 +47,21 @@ _NOT_REPEATED = {"table", "target", "progress", "deadline", "checkpoint"}
 #: What is said of how the table is written.
 _TEXT = ("separator", "comment", "header", "encoding", "sheet")
 
+#: What is checked elsewhere, as names of columns may be of any type.
+_ANY = {"target", "time_column", "device"}
+
 #: What a request has as tuples.
 _LISTS = {"methods", "ignore", "missing"}
+
+#: What a parameter of a type takes, and how that is called.
+_TAKES: dict[Any, tuple[Any, str]] = {
+    bool: ((bool, np.bool_), "True or False"),
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    str: (str, "a text"),
+    os.PathLike: (os.PathLike, "a path"),
+    NoneType: (NoneType, "None"),
+}
 
 
 @dataclass(frozen=True)
@@ -146,11 +162,13 @@ class Asked:
     @classmethod
     def of(cls, function: Callable[..., Any], given_: Mapping[str, Any]) -> Asked:
         """Of its arguments by name; those of the request are called as there."""
+        refuse_types(function, {n: v for n, v in given_.items() if n not in _ANY})
         table, time, kept = given(given_["table"]), given_["time"], given_["checkpoint"]
         names = {f.name for f in fields(Request)} - {n for n in _LISTS if given_.get(n) is None}
         asked: dict[str, Any] = {n: given_[n] for n in names & given_.keys()}
         asked |= {n: _names(asked[n]) for n in _LISTS & asked.keys()}
         _refuse(asked, given_)
+        asked["time_column"] = None if given_["time_column"] is None else str(given_["time_column"])
         asked["command"] = asked["command"] or table.call(function, given_)
         asked["target"] = str(asked["target"])
         kept = None if kept is None else Checkpoint(Path(kept))
@@ -177,19 +195,37 @@ class Asked:
         return None if engine is None else self.run.checkpoint
 
 
-def _names(asked: str | Sequence[str]) -> tuple[str, ...]:
-    """A text is one name, and not a name a letter."""
-    return (asked,) if type(asked) is str else tuple(asked)
+def _names(asked: Any) -> tuple[str, ...]:
+    """A text or number is one name, and not a name a letter; names of columns may be numbers."""
+    one = isinstance(asked, str) or not isinstance(asked, Iterable)
+    return (str(asked),) if one else tuple(map(str, asked))
+
+
+def refuse_types(function: Callable[..., Any], given_: Mapping[str, Any]) -> None:
+    """Refuse values of another type than that of their parameter.
+
+    >>> def fit(*, time: float = 60.0, jobs: int | None = None): ...
+    >>> refuse_types(fit, {"time": 5, "jobs": "2"})
+    Traceback (most recent call last):
+    gradfeat.errors.TableError: jobs is '2': give a whole number or None.
+    """
+    for name, hint in get_type_hints(function).items():
+        one_of = get_origin(hint) in {Literal, Union, UnionType}
+        kinds = [get_origin(kind) or kind for kind in (get_args(hint) if one_of else [hint])]
+        if get_origin(hint) is Literal:
+            fits, words = given_.get(name, kinds[0]) in kinds, [repr(kind) for kind in kinds]
+        elif name not in given_ or not all(kind in _TAKES for kind in kinds):
+            continue
+        else:
+            fits = any(isinstance(given_[name], _TAKES[kind][0]) for kind in kinds)
+            words = [_TAKES[kind][1] for kind in kinds]
+        if not fits:
+            raise TableError(f"{name} is {given_[name]!r}: give {' or '.join(words)}.")
 
 
 def _refuse(asked: Mapping[str, Any], given_: Mapping[str, Any]) -> None:
-    """Values that an option cannot have, in the same bounds as those of the command line."""
-    for name, hint in get_type_hints(Request).items():
-        allowed = get_args(hint)
-        if get_origin(hint) is Literal and name in asked and asked[name] not in allowed:
-            words = " or ".join(repr(one) for one in allowed)
-            raise TableError(f"{name} is {asked[name]!r}: give {words}.")
-    at_least(1, time=given_["time"])
+    """Numbers that an option cannot be, in the same bounds as those of the command line."""
+    within(1, LONGEST, time=given_["time"])
     at_least(0, seed=asked["seed"])
     at_least(2, width=asked.get("width", 2))
     at_least(1, jobs=given_["jobs"] or 1)

@@ -10,6 +10,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import final
 
+#: Seconds that may be asked for at most: a week.
+LONGEST = 604_800.0
+
 
 @final
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ def _times(X: Floats, encoder: TableEncoder) -> dict[str, tuple[list[int], Float
 
 def _left_by_linear(X: Floats, code: Floats) -> Floats:
     """What ridge regression of `code` (n, c) on columns of X (n, d) and their squares leaves."""
+    X = X / np.maximum(np.abs(X).max(axis=0), 1e-300)  # the largest numbers have no squares
     Z = np.hstack([X, (X - X.mean(axis=0)) ** 2])[:, : max(1, len(X) // ROWS_A_COLUMN)]
     Z = Z - Z.mean(axis=0)
     size = Z.std(axis=0)

@@ -70,7 +70,7 @@ def as_frame(data: Any) -> pd.DataFrame:
     except (TypeError, ValueError):
         raise TableError(
             f"The table is of type {type(data).__name__}: give a DataFrame of pandas or polars, a "
-            "pyarrow Table, a list of records, or the path of a file or folder."
+            "pyarrow Table, an array (n, d) or a list of records."
         ) from None
 
 

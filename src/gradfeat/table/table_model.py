@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Tags, assert_all_finite, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -22,6 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gradfeat.errors import ModelFileError
+from gradfeat.estimators.checks import classifies
 from gradfeat.estimators.container import Contents, as_bytes, write
 from gradfeat.estimators.persistence import CLASSES, estimator_from
 from gradfeat.rows.sources.tables import FrameTables, with_places
@@ -41,7 +42,7 @@ SKLEARN = "scikit-learn"
 
 
 def _classifies(model: TableModel) -> bool:
-    return is_classifier(model.estimator)
+    return classifies(model.estimator)
 
 
 class TableModel(BaseEstimator):

@@ -111,6 +111,16 @@ def test_excel_without_openpyxl_and_a_workbook_that_is_none_are_one_sentence(tmp
     path.write_bytes(whole.replace(b"xl/worksheets/", b"xl/worksheetz/"))
     with pytest.raises(SourceError, match="no Excel workbook that can be read"):
         tables(path)
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(path, "w") as cut:
+        for part in old.namelist():
+            cut.writestr(part, old.read(part)[: 500 if part.endswith("sheet1.xml") else None])
+    with pytest.raises(SourceError, match="no Excel workbook that can be read"):
+        tables(path)
+    charts = openpyxl.Workbook()
+    charts.create_chartsheet("Chart")
+    charts.save(path)
+    with pytest.raises(SourceError, match="no Excel workbook that can be read"):
+        tables(path)
     path.write_bytes(whole)
     monkeypatch.setattr("gradfeat.rows.sources.excel.find_spec", lambda _: None)
     with pytest.raises(SourceError, match="pip install openpyxl"):

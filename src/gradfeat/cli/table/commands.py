@@ -14,14 +14,11 @@ import typer
 
 from gradfeat.cli.guard import Stopped
 from gradfeat.cli.terminal import Format, Printed, Printing, Quiet, Verbose
-from gradfeat.maths.deadline import Deadline
+from gradfeat.maths.deadline import LONGEST, Deadline
 from gradfeat.table.methods import METHODS, WIDTH
 
 #: What every generator in use takes.
 LARGEST_SEED = 2**32 - 1
-
-#: A week, in seconds.
-LONGEST = 604_800.0
 
 #: Names that --methods takes.
 _METHODS = ", ".join(method.name for method in METHODS)

@@ -10,9 +10,11 @@ import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, BinaryIO, cast
+from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile
 
 from ...errors import SourceError
+from ...maths.unpacking import FOREIGN
 from .words import listing, near_names
 
 
@@ -47,9 +49,9 @@ def sheet_text(
                 ["" if value is None else str(value) for value in row]
                 for row in sheet.iter_rows(values_only=True)
             ]
-    except SourceError:
+    except (SourceError, MemoryError):
         raise
-    except (BadZipFile, IndexError, KeyError, TypeError, ValueError) as error:
+    except (BadZipFile, ParseError, *FOREIGN) as error:
         raise SourceError(
             f"'{name}' is no Excel workbook that can be read: save it again as .xlsx or CSV."
         ) from error
