@@ -21,6 +21,7 @@ from gradfeat.rows.sources.tables import FrameTables, held, with_places
 from gradfeat.rows.sources.text_options import FOUND
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.prepared import Prepared, prepare
+from gradfeat.table.read import read_table
 from gradfeat.table.reading import clock_cells, date_cells
 from gradfeat.table.reading.decide import plan_column, plan_columns
 from gradfeat.table.request import Request
@@ -602,6 +603,21 @@ def test_one_column_tells_what_a_comma_stands_for_in_another(others, first, open
     area, _ = plan_columns(table)
     assert next(iter(area.encode(table["area"]).parts.values()))[0] == first
     assert ("tells what" in area.assumption) == open_
+
+
+@pytest.mark.parametrize(
+    ("smallest", "first", "open_"), [(300, 30_000.0, False), (1_000, 30.0, True)]
+)
+def test_in_a_semicolon_file_commas_stand_between_thousands_where_none_is_below_1000(
+    tmp_path, smallest, first, open_
+):
+    whole = [30_000, *range(smallest, 90_000, 1_234)]
+    path = tmp_path / "sales.csv"
+    path.write_text("x;z\n" + "".join(f"{n:,};{n % 7}\n" for n in whole))
+    frame = read_table(path)
+    plan = plan_columns({"x": frame["x"]}, decimal=",")[0]
+    assert plan.encode(frame["x"]).parts[""][0] == first
+    assert ("tells what ','" in plan.assumption) == open_
 
 
 def test_whole_numbers_that_floating_point_confuses_are_levels():

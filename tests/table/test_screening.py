@@ -67,6 +67,12 @@ def test_leaks_are_one_sentence():
     assert others == ["Columns that are copies: 'b' of 'a' in another unit."]
 
 
+def test_a_share_that_so_few_rows_do_not_tell_is_not_said():
+    a = np.random.default_rng(0).normal(size=60)
+    found = prepare(FrameTables(pd.DataFrame({"a": a, "y": np.round(a, 1)})), Request("t", "y"))
+    assert "'a' (never goes against it) follows 'y'" in "\n".join(found.remarks)
+
+
 def test_cells_are_read_as_the_options_say():
     days = pd.date_range("2024-01-01", periods=300)
     inputs = pd.DataFrame({"d": days.strftime("%d/%m/%Y"), "x": RNG.normal(size=300)})

@@ -158,6 +158,13 @@ def test_a_sign_is_a_class_where_it_is_one_of_two(cells, gone):
     assert [text for text, _ in reading.labels] == gone
 
 
+@pytest.mark.parametrize(("rows", "kept"), [(30, True), (20, True), (6, False)])
+def test_a_word_is_a_class_that_is_about_as_frequent_as_others(rows, kept):
+    column = pd.Series(["Apnea"] * 33 + ["Insomnia"] * 31 + ["None"] * rows)
+    found = target_reading("y", column, TargetValues.of(column))
+    assert (found.labels == ()) == kept
+
+
 def test_classes_that_differ_in_case_alone_are_told():
     said = called_missing(TargetValues.of(pd.Series(["low", "LOW", "high"] * 9)))
     assert said.startswith("Classes differ in case alone: 'LOW', 'low'")

@@ -90,7 +90,8 @@ def about_leaks(
                     known[name],
                     f" where it is filled in, {percent(read[name].notna().mean())} of rows",
                 )
-            found[name] = f"{name!r} ({percent(share)}{gaps}{order and f', {order}'})"
+            evidence = [f"{percent(share)}{gaps}"] if share else []  # 0: too few rows to tell
+            found[name] = f"{name!r} ({', '.join([*evidence, *([order] if order else [])])})"
             most = max(most, share)
     if not found:
         return []

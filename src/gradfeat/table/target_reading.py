@@ -28,8 +28,9 @@ NAMED = 5
 #: The class of those that are too rare to be one each.
 OTHER = "other"
 
-#: Share of all rows from which a word that may say "missing" is a class.
-FREQUENT = 0.05
+#: Share of all rows, and of those of the rarest other class, from which a word that may say
+#: "missing" is a class.
+FREQUENT, AS_OTHERS = 0.05, 0.5
 
 #: Such words; signs such as ? are no classes however frequent they are.
 _WORDS = frozenset(word for word in MARKERS if word[:1].isalpha() or word[:1] in "#<")
@@ -84,8 +85,8 @@ def target_reading(
 
     Text that is mostly numbers is numbers (as of inputs), and what is none is missing. Of classes,
     signs such as ``?`` are missing, but beside one other class or as ``-`` beside ``+``; words such
-    as None or NA are classes where they stand in 5 % of the rows at least, and in as many as the
-    rarest other class.
+    as None or NA are classes where they stand in 5 % of the rows at least, and in half as many as
+    the rarest other class.
 
     >>> column = pd.Series(["None", "Apnea", "None", "Apnea", "?"])
     >>> target_reading("y", column, TargetValues.of(column)).labels
@@ -103,7 +104,7 @@ def target_reading(
     words = {key: n for key, n in counts.items() if key.casefold() in MARKERS}
     others = [n for key, n in counts.items() if key not in words]
     some = FREQUENT * sum(counts.values())
-    least = max(some, min(others, default=0))
+    least = max(some, AS_OTHERS * min(others, default=0))
     kept = {key for key, n in words.items() if key.casefold() in _WORDS and n >= least}
     if len(others) + len(kept) == 1 or {"+", "-"} <= {*counts}:
         signs = "-" if "+" in counts else words

@@ -37,6 +37,7 @@ Kind = Literal[
 ]
 
 _DECIMAL_COMMA = r"\s*[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?\s*"
+_MAY_BE_THOUSANDS = r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*"  # which all cells of a column decide
 _MISSING = ["", *MISSING_WORDS]
 _TRUE, _FALSE = ["True", "TRUE", "true"], ["False", "FALSE", "false"]
 _PADDED = r"^\s*[+-]?0\d"
@@ -253,7 +254,9 @@ def _has_commas(table: pa.Table, texts: pa.Table, name: str) -> bool:
     if not pa.types.is_string(table.schema.field(name).type):
         return False
     found = cast(pd.Series, texts.column(name).drop_null().to_pandas())
-    return bool(len(found)) and bool(found.str.fullmatch(_DECIMAL_COMMA).all())
+    if not len(found) or not found.str.fullmatch(_DECIMAL_COMMA).all():
+        return False
+    return not found[found.str.contains(",")].str.fullmatch(_MAY_BE_THOUSANDS).all()
 
 
 def _any(found: Any) -> bool:

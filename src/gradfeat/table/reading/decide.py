@@ -41,6 +41,7 @@ class Conventions:
     """What one column of a table tells of how others are written."""
 
     decimal: str = ""
+    told: bool = False  # by a column
     date_order: DateOrder = ""
 
 
@@ -99,9 +100,8 @@ def _conventions(
             told |= {mark} if any(cell and mark in cell.body for cell in cells) else set()
     evidence = [w.evidence for w in written.values() if w and w.evidence]
     orders: set[DateOrder] = {e.order for e in evidence if e.order}
-    if told:
-        decimal = told.pop() if len(told) == 1 else ""
-    return Conventions(decimal, orders.pop() if len(orders) == 1 else "")
+    mark = next(iter(told)) if len(told) == 1 else "" if told else decimal
+    return Conventions(mark, bool(told), orders.pop() if len(orders) == 1 else "")
 
 
 def plan_stored(name: str, column: pd.Series) -> ColumnPlan:
@@ -138,7 +138,7 @@ def _plan_text(
     codes = zero_padded(text)
     if codes or (column.dtype == "category" and len(text.texts) <= most_levels(sum(text.counts))):
         return levels_plan(name, text.counts, text.texts, codes=codes)
-    if numbers := find_numbers(name, text, known.decimal):
+    if numbers := find_numbers(name, text, known.decimal, known.told):
         return numbers
     if written is not None:
         return written.plan(name, *orders)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
 import numpy as np
@@ -20,6 +20,7 @@ from gradfeat.table.reading.number_formats import (
     LARGEST,
     MARKERS,
     PLAIN,
+    FoundFormat,
     NumberFormat,
     find_format,
     is_money,
@@ -44,6 +45,9 @@ FEWEST_WITH_STRAY = 4
 
 #: Up to so many distinct whole numbers a word that occurs again is one more level.
 FEW_NUMBERS = 20
+
+#: Whole numbers with commas between thousands, and how many may tell that they are.
+_GROUPED, MANY_GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+", re.ASCII), 20
 
 #: Share of a text's cells that are numbers from which this is said, and share of those that are
 #: digits and signs.
@@ -150,7 +154,9 @@ class DistinctTexts:
         return {t: n for t, n, v in each if np.isnan(v) and t.casefold() not in MARKERS}
 
 
-def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPlan | None:
+def find_numbers(
+    name: str, found: DistinctTexts, decimal: str = "", sure: bool = True
+) -> NumberPlan | None:
     """The plan of a column that is mostly of numbers; None where it is not.
 
     A column is of numbers where, markers of missing values such as ``?``, ``-`` and ``n/a`` aside,
@@ -160,7 +166,7 @@ def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPl
     does. Strays and markers are missing values.
 
     `decimal` stands before decimals in other columns of the table, where that is known; then
-    nothing is left open.
+    nothing is left open. Where it is not `sure`, other tables with the same separator have it.
 
     >>> plan = find_numbers("x", DistinctTexts(("1,200", "?", "35", "12,400"), (1, 1, 1, 1)))
     >>> plan.format.words, plan.read(pd.Series(["2,500", "-"])).tolist()
@@ -168,11 +174,30 @@ def find_numbers(name: str, found: DistinctTexts, decimal: str = "") -> NumberPl
     >>> find_numbers("code", DistinctTexts(("01", "02", "1A", "2B"), (1, 1, 1, 1)))
     """
     written = find_format(found.texts, found.counts, decimal)
+    if _surely_thousands(found.texts):
+        written = FoundFormat(replace(written.format, thousands=",", decimal="."))
     values = written.format.read(found.texts)
     if not found.mostly(values) or _codes(found, values, written.format):
         return None
-    otherwise = None if written.format.decimal == decimal else written.otherwise
+    otherwise = None if sure and written.format.decimal == decimal else written.otherwise
     return NumberPlan(name, written.format, otherwise, _noted(found, values))
+
+
+def _surely_thousands(texts: Sequence[str]) -> bool:
+    """Whether whole numbers have commas from 1,000 on and none below, and no decimals are meant.
+
+    Of a fixed number of decimals all cells would have them, of others none would end in 0.
+    """
+    bodies = [cell.body for cell in map(taken_apart, texts) if cell]
+    grouped = [body for body in bodies if "," in body]
+    bare = [body for body in bodies if "," not in body]
+    return (
+        len(grouped) >= MANY_GROUPED
+        and all(_GROUPED.fullmatch(body) for body in grouped)
+        and any(body.endswith("0") for body in grouped)
+        and all(body.isdigit() and len(body) <= 3 for body in bare)
+        and any(len(body) == 3 for body in bare)
+    )
 
 
 def stored_numbers(name: str, column: pd.Series) -> NumberPlan:
