@@ -100,6 +100,14 @@ def test_rows_that_may_be_observations_stay(tmp_path, columns, more, said):
     assert bool(said) == ("row" in " ".join(found.remarks))
 
 
+def test_a_sum_is_found_where_numbers_are_stored_as_text():
+    x = np.round(np.random.default_rng(0).normal(5.0, 1.0, 40), 2)
+    frame = pd.DataFrame({"name": [f"n{i % 7}" for i in range(40)], "x": x, "y": 2 * x})
+    frame.loc[40] = ["Grand Total", x.sum(), 2 * x.sum()]
+    found = prepare(FrameTables(frame.astype(str)), Request("t", "y"))
+    assert any("'Grand Total' in 'name') is a row that sums up others" in r for r in found.remarks)
+
+
 def test_a_diagnosis_leaves_them_out_too():
     frame = pd.DataFrame({"x": [*map(str, X), "Total"], "z": [*Z, 0.0], "y": [*Y, Y.sum()]})
     found = diagnosis_rows(FrameTables(frame), Request("t", "y"))

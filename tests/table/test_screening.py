@@ -58,6 +58,17 @@ def test_identifiers_of_rows_that_come_again_are_found():
     assert not {"id", "row"} & set(found.encoder.columns_)
 
 
+@pytest.mark.parametrize("classes", [False, True])
+def test_levels_that_come_again_are_no_identifiers_where_they_are_all_there_is(classes):
+    level = RNG.integers(0, 40, 400)
+    y = np.where(level % 2, "odd", "even") if classes else RNG.normal(size=40)[level] + RNG.normal()
+    frame = pd.DataFrame({"state": [f"S{v * 7919}" for v in level], "y": y})
+    assert "identifier" not in "".join(prepare(FrameTables(frame), Request("t", "y")).remarks)
+    frame["region"] = [f"north {v % 8}" for v in level]
+    frame["y"] = RNG.normal(size=400)
+    assert "identifier" not in "".join(prepare(FrameTables(frame), Request("t", "y")).remarks)
+
+
 def test_leaks_are_one_sentence():
     x = RNG.normal(size=300)
     inputs = pd.DataFrame({"a": Y, "b": 2 * Y, "c": np.round(Y, 1), "x": x})

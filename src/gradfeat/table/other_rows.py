@@ -141,18 +141,24 @@ def other_rows(
     units = _units(frame, values, stored)
     sums = [cell for cell in words if cell[0] in plans]
     others = [cell for cell in words if cell[0] not in plans and rows_with(frame, cell).sum() == 1]
-    values |= {n: c.to_numpy(dtype=float, na_value=np.nan) for n, c in stored.items() if others}
+    if others:
+        values |= {n: c.to_numpy(dtype=float, na_value=np.nan) for n, c in stored.items()}
+        rest = {n: c for n, c in texts.items() if n not in plans}
+        found = {n: _numbers(n, c, known[n], decimal, strays=False) for n, c in rest.items()}
+        values |= {n: p.read(rest[n]) for n, p in found.items() if p}
     certain = [cell for cell in others if _adds_up(frame, values, times, cell, (*sums, *units))]
     doubtful = tuple(c for c in others if c not in certain and _plain(c[1]) in _TOTALS)
     return OtherRows((*sums, *certain), units, doubtful)
 
 
-def _numbers(name: str, column: pd.Series, distinct: pd.Series, decimal: str) -> NumberPlan | None:
-    """The plan of a column of text that is of numbers with strays."""
+def _numbers(
+    name: str, column: pd.Series, distinct: pd.Series, decimal: str, strays: bool = True
+) -> NumberPlan | None:
+    """The plan of a column of text that is of numbers, with or without strays."""
     if not has_digits(distinct):
         return None
     some = [taken_apart(str(text)) is not None for text in distinct.head(_LOOKED_AT)]
-    if np.mean(some or [0.0]) <= _SHARE or all(taken_apart(str(t)) for t in distinct):
+    if np.mean(some or [0.0]) <= _SHARE or strays == all(taken_apart(str(t)) for t in distinct):
         return None
     return find_numbers(name, DistinctTexts.of(as_text(column)), decimal)
 

@@ -79,7 +79,7 @@ def screen(
     inputs = inputs.assign(**{str(name): cell_text(column) for name, column in texts.items()})
     names = [str(name) for name in inputs.columns]
     code = target_codes(y[:MOST_ROWS], classes)
-    once, encoder = _each_once(inputs), encoder or TableEncoder()
+    once, encoder = _each_once(inputs, y), encoder or TableEncoder()
     read = _read(inputs, encoder)
     alone = {n: explained(column.iloc[:MOST_ROWS], code) for n, column in read.items()}
     different = round(rows * len(once) / len(inputs))
@@ -135,10 +135,14 @@ def target_codes(y: Floats, classes: int) -> Floats:
     return rankdata(y)[:, None]
 
 
-def _each_once(inputs: pd.DataFrame) -> pd.DataFrame:
-    """The rows without their copies, which would hide that a column has no value twice."""
-    few = len(inputs) <= MOST_COMPARED
-    return inputs.drop_duplicates() if few else inputs
+def _each_once(inputs: pd.DataFrame, y: Floats) -> pd.DataFrame:
+    """The rows without their copies, which would hide that a column has no value twice.
+
+    Rows of another target are none, and a level that comes again is none of a single column.
+    """
+    if not 1 < inputs.shape[1] or len(inputs) > MOST_COMPARED:
+        return inputs
+    return inputs[~pd.concat([inputs, pd.Series(y, inputs.index)], axis=1).duplicated()]
 
 
 def _about_copies(inputs: pd.DataFrame) -> list[str]:

@@ -256,7 +256,7 @@ def _has_commas(table: pa.Table, texts: pa.Table, name: str) -> bool:
     found = cast(pd.Series, texts.column(name).drop_null().to_pandas())
     if not len(found) or not found.str.fullmatch(_DECIMAL_COMMA).all():
         return False
-    return not found[found.str.contains(",")].str.fullmatch(_MAY_BE_THOUSANDS).all()
+    return not found.str.fullmatch(rf"{_MAY_BE_THOUSANDS}|[^,]*").all()
 
 
 def _any(found: Any) -> bool:
