@@ -216,6 +216,21 @@ def test_about_breaks_the_lines_of_a_docstring_where_the_terminal_ends(capsys, f
     assert "One line of it, and the next.\n\n- a list\n- stays\n" in out
 
 
+def test_about_leaves_out_bounds_that_are_none(capsys, folder):
+    checks = (
+        *("at_least(1/0, n=n)", "at_least(*[1], n=n)", "at_least('x', n=n)", "within(1, n=n)"),
+        *("within([1], 2, n=n)", "one_of(3, n=n)", "at_most(10**400, n=n)", "paired()"),
+        *("one_of(choices={2}, n=n)", "one_of([7, 8], kind=kind)", "within(2, 9, noise=noise)"),
+    )
+    opened = '    with (HERE / "calls")'
+    text = "".join(f"    {check}\n" for check in checks)
+    out = well(capsys, "show", "--about", grows(folder, GROWS.replace(opened, text + opened)))
+    lines = {line.split()[0]: line.rstrip() for line in out.splitlines() if line.split()}
+    assert lines["n"].split() == ["n", "whole", "numbers"]
+    assert lines["kind"].endswith("7, 8")
+    assert lines["noise"].endswith("2 to 9")
+
+
 def test_about_of_every_experiment_names_its_claims(capsys):
     out = " ".join(well(capsys, "show", "--about", "damian22-degenerate").split())
     assert "Heₚ" in out or "He_p" in out

@@ -27,7 +27,7 @@ from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.checkpoint import Kept, _read
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.workers import interrupts_held
-from gradfeat.table.leaks import _same_order
+from gradfeat.table.leaks import _same_order, about_sums
 from gradfeat.table.reading import plan
 
 
@@ -102,6 +102,9 @@ def test_columns_near_the_largest_number_are_screened_without_a_warning():
     assert _same_order(pd.Series(x), y) == ""
     assert _same_order(pd.Series(x), x) != ""
     assert _same_order(pd.Series(-x), x) != ""
+    read = {"far": pd.Series(x), "a": pd.Series(y), "b": pd.Series(rng.normal(size=60))}
+    total = (read["a"] + read["b"]).to_numpy()
+    assert "'y' = 'a' + 'b'" in about_sums(read, total, "y")[0].replace("'b' + 'a'", "'a' + 'b'")
 
 
 @pytest.mark.parametrize("mark", ["\u202e", "\u2066", "\u2028", "\x9b", "\x1b", "\x7f"])

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.drawing.numbers import listed, percent
+from gradfeat.table.reading.number_formats import LARGEST
 from gradfeat.table.row_sample import is_numbers
 
 Floats = NDArray[np.float64]
@@ -211,7 +212,11 @@ def about_sums(read: Mapping[str, pd.Series], y: Floats, target: str) -> list[st
 
     Of each such sum the fewest columns, and one of them to leave out, so that none is left.
     """
-    columns = {n: c for n, c in read.items() if is_numbers(c) and c.notna().mean() > KNOWN}
+    columns = {
+        n: c
+        for n, c in read.items()
+        if is_numbers(c) and c.notna().mean() > KNOWN and c.abs().max() < LARGEST
+    }
     rows = min([MOST_ROWS, len(y), *map(len, columns.values())])
     X = np.array([c.to_numpy(dtype=np.float64, na_value=np.nan)[:rows] for c in columns.values()]).T
     if not 1 < len(columns) <= MOST_ADDED:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from gradfeat.lab import Experiment
+from gradfeat.maths.unpacking import FOREIGN
 
 
 def allowed(experiment: Experiment) -> dict[str, str]:
@@ -90,7 +91,7 @@ class _Checks(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         check, given = ast.unparse(node.func), [*map(ast.unparse, node.args)]
-        if check == "paired" and given[0] in self._words:
+        if check == "paired" and given and given[0] in self._words:
             self._words[given[0]].append("an even number")
             self._low[given[0]].append(2)
         for keyword in node.keywords if check in _CHECKS else []:
@@ -103,18 +104,20 @@ class _Checks(ast.NodeVisitor):
     def _note(self, check: str, name: str, given: Sequence[str]) -> None:
         try:
             bounds = [eval(text, self.scope) for text in given]
-        except NameError:  # a bound that hangs on another setting
+            match check:
+                case "at_least" | "at_most":
+                    ends = self._low if check == "at_least" else self._high
+                    ends[name].append(float(bounds[0]))
+                case "within":
+                    low, high = bounds
+                    self._low[name].append(float(low))
+                    self._high[name].append(float(high))
+                case "one_of":
+                    self._words[name].append(", ".join(map(str, bounds[0])))
+                case _:
+                    self._words[name].append(_CHECKS[check])
+        except (NameError, SyntaxError, *FOREIGN):  # hangs on another setting, or is no bound
             return
-        match check:
-            case "at_least" | "at_most":
-                (self._low if check == "at_least" else self._high)[name].append(bounds[0])
-            case "within":
-                self._low[name].append(bounds[0])
-                self._high[name].append(bounds[1])
-            case "one_of":
-                self._words[name].append(", ".join(bounds[0]))
-            case _:
-                self._words[name].append(_CHECKS[check])
 
 
 #: Checks, and the words of those without a bound.
