@@ -33,7 +33,7 @@ ROOMS: Final = {
     "planning": Room(1_461, 10),
     "reports": Room(967, 4),
     "rows": Room(6_738, 32),
-    "table": Room(10_489, 47),
+    "table": Room(10_490, 47),
     "tasks": Room(2_219, 19),
     "theory": Room(6_245, 33),
 }

@@ -140,9 +140,10 @@ def _each_once(inputs: pd.DataFrame, y: Floats) -> pd.DataFrame:
 
     Rows of another target are none, and a level that comes again is none of a single column.
     """
-    if inputs.shape[1] < 2 or len(inputs) > MOST_COMPARED:
+    if not inputs.shape[1] > 1 or len(inputs) > MOST_COMPARED:
         return inputs
-    return inputs[~pd.concat([inputs, pd.Series(y, inputs.index)], axis=1).duplicated()]
+    copies = pd.concat([inputs, pd.Series(y, inputs.index)], axis=1).duplicated()
+    return inputs.loc[~copies]
 
 
 def _about_copies(inputs: pd.DataFrame) -> list[str]:
