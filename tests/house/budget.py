@@ -32,8 +32,8 @@ ROOMS: Final = {
     "models": Room(11_217, 70),
     "planning": Room(1_461, 10),
     "reports": Room(967, 4),
-    "rows": Room(6_738, 32),
-    "table": Room(10_490, 47),
+    "rows": Room(6_751, 32),
+    "table": Room(10_492, 47),
     "tasks": Room(2_219, 19),
     "theory": Room(6_245, 33),
 }

@@ -620,6 +620,17 @@ def test_in_a_semicolon_file_commas_stand_between_thousands_where_none_is_below_
     assert ("tells what ','" in plan.assumption) == open_
 
 
+def test_points_stand_between_thousands_where_no_whole_number_below_1000_has_one(tmp_path):
+    whole = [30_000, *range(300, 90_000, 1_234)]
+    column = pd.Series([f"{n:,}".replace(",", ".") for n in whole])
+    assert plan_column("x", column).encode(column).parts[""].tolist() == whole
+    path = tmp_path / "sales.csv"
+    path.write_text("x,z\n" + "".join(f"{n},1\n" for n in column))
+    assert plan_column("x", read_table(path)["x"]).format.thousands == "."
+    few = pd.Series([f"{n / 1000:.3f}" for n in whole])
+    assert plan_column("x", few).encode(few).parts[""][0] == 30.0
+
+
 def test_whole_numbers_that_floating_point_confuses_are_levels():
     column = pd.Series([10**18 + 1, 10**18 + 2, 10**18 + 3] * 20)
     assert plan_column("shop", column).kind == "category"

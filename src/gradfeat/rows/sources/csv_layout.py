@@ -38,6 +38,9 @@ Kind = Literal[
 
 _DECIMAL_COMMA = r"\s*[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?\s*"
 _MAY_BE_THOUSANDS = r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*"  # which all cells of a column decide
+#: Whole numbers with points between thousands, if one is below 1,000 and one ends in 0.
+_WITH_POINTS = r"\s*[+-]?(?:[1-9]\d{0,2}\.\d{3}|\d{1,3})\s*"
+_BELOW_1000, _ENDS_IN_0 = r"^\s*[+-]?\d{3}\s*$", r"\.\d\d0\s*$"
 _MISSING = ["", *MISSING_WORDS]
 _TRUE, _FALSE = ["True", "TRUE", "true"], ["False", "FALSE", "false"]
 _PADDED = r"^\s*[+-]?0\d"
@@ -263,6 +266,14 @@ def _any(found: Any) -> bool:
     return bool(pc.any(found, min_count=0).as_py())
 
 
+def _may_have_points(texts: Any) -> bool:
+    return (
+        _any(pc.match_substring_regex(texts, _BELOW_1000))
+        and _any(pc.match_substring_regex(texts, _ENDS_IN_0))
+        and not _any(pc.invert(pc.match_substring_regex(texts, rf"^{_WITH_POINTS}$")))
+    )
+
+
 def _kind(type_: pa.DataType, texts: Any, comma: bool, commas_elsewhere: bool) -> Kind:
     if pa.types.is_integer(type_) and _converted(texts, "numbers") is texts:
         return "text"  # 0x12, which Arrow takes for a whole number where it infers types
@@ -272,6 +283,8 @@ def _kind(type_: pa.DataType, texts: Any, comma: bool, commas_elsewhere: bool) -
         return "truth values"
     if pa.types.is_integer(type_) and _any(pc.match_substring_regex(texts, _PADDED)):
         return "numbers with leading zeros"
+    if pa.types.is_floating(type_) and _may_have_points(texts):
+        return "text"
     if pa.types.is_floating(type_) and commas_elsewhere:
         return "numbers with a decimal point"  # which may stand between thousands
     if pa.types.is_null(type_) or pa.types.is_integer(type_) or pa.types.is_floating(type_):

@@ -46,8 +46,9 @@ FEWEST_WITH_STRAY = 4
 #: Up to so many distinct whole numbers a word that occurs again is one more level.
 FEW_NUMBERS = 20
 
-#: Whole numbers with commas between thousands, and how many may tell that they are.
-_GROUPED, MANY_GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+", re.ASCII), 20
+#: Whole numbers with a mark between thousands, and how many may tell that they are.
+_GROUPED = {m: re.compile(rf"[1-9]\d{{0,2}}(?:[{m}]\d{{3}})+", re.ASCII) for m in ",."}
+MANY_GROUPED = 20
 
 #: Share of a text's cells that are numbers from which this is said, and share of those that are
 #: digits and signs.
@@ -174,8 +175,9 @@ def find_numbers(
     >>> find_numbers("code", DistinctTexts(("01", "02", "1A", "2B"), (1, 1, 1, 1)))
     """
     written = find_format(found.texts, found.counts, decimal)
-    if _surely_thousands(found.texts):
-        written = FoundFormat(replace(written.format, thousands=",", decimal="."))
+    for mark, other in (",.", ".,"):
+        if _surely_thousands(found.texts, mark):
+            written = FoundFormat(replace(written.format, thousands=mark, decimal=other))
     values = written.format.read(found.texts)
     if not found.mostly(values) or _codes(found, values, written.format):
         return None
@@ -183,17 +185,17 @@ def find_numbers(
     return NumberPlan(name, written.format, otherwise, _noted(found, values))
 
 
-def _surely_thousands(texts: Sequence[str]) -> bool:
-    """Whether whole numbers have commas from 1,000 on and none below, and no decimals are meant.
+def _surely_thousands(texts: Sequence[str], mark: str) -> bool:
+    """Whether whole numbers have a mark from 1,000 on and none below, and no decimals are meant.
 
     Of a fixed number of decimals all cells would have them, of others none would end in 0.
     """
     bodies = [cell.body for cell in map(taken_apart, texts) if cell]
-    grouped = [body for body in bodies if "," in body]
-    bare = [body for body in bodies if "," not in body]
+    grouped = [body for body in bodies if mark in body]
+    bare = [body for body in bodies if mark not in body]
     return (
         len(grouped) >= MANY_GROUPED
-        and all(_GROUPED.fullmatch(body) for body in grouped)
+        and all(_GROUPED[mark].fullmatch(body) for body in grouped)
         and any(body.endswith("0") for body in grouped)
         and all(body.isdigit() and len(body) <= 3 for body in bare)
         and any(len(body) == 3 for body in bare)
