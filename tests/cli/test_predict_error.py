@@ -248,6 +248,12 @@ def test_half_of_the_sizes_and_a_random_mean_are_refused(capsys):
     assert "centre the activation" in refused(capsys, "predict-error", *SIZES, *relu)
 
 
+def test_more_directions_than_inputs_are_refused(capsys):
+    sizes = ("--rows", 100, "--inputs", 1, "--width", 30, "--alpha", 0.2)
+    told = refused(capsys, "predict-error", *sizes, "--activation", "tanh", "--teacher", "x1*x2")
+    assert "has 2 directions, more than its inputs (1)" in told
+
+
 def test_rows_of_the_gradient_may_be_counted_apart(capsys):
     sizes = ("--rows", 600, "--inputs", 200, "--width", 200, "--eta", 20)
     net = ("--activation", "tanh", "--teacher", "x1", "--head", "ones")

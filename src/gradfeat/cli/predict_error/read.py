@@ -227,11 +227,17 @@ class PredictionSetting:
     def of(cls, sizes: Sizes, options: Options) -> PredictionSetting:
         """Read the words.
 
-        `Refused` of an unknown name, of coefficients that are no numbers, and where y is always 0.
+        `Refused` of an unknown name, of coefficients that are no numbers, of more directions than
+        inputs, and where y is always 0.
         """
         sigma, teacher = activation(options.activation), target(options.teacher, options.noise)
         if not teacher.power > 0:
             raise Refused("E y^2 is 0: give a target or noise that is not always 0")
+        if teacher.target.r > sizes.inputs:
+            raise Refused(
+                f"--teacher has {teacher.target.r} directions, more than its inputs"
+                f" ({sizes.inputs:.4g}): give as many inputs at least, by {_SIZES}"
+            )
         return cls(sizes, options, sigma, teacher)
 
     def predicted(self, alpha: float) -> Prediction:
