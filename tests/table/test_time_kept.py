@@ -205,5 +205,5 @@ def test_a_diagnosis_ends_its_searches_in_time(monkeypatch):
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 2)), columns=["a", "y"])
     clock = Clock()
     for seconds in (100.0, 0.0):
-        diagnose(frame, "y", time=seconds, deadline=Deadline.after(seconds, clock))
+        diagnose(frame, "y", time=100.0, deadline=Deadline.after(seconds, clock))
     assert seen == [False, True]

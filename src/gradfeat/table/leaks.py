@@ -278,7 +278,8 @@ def _adding_up(X: Floats, y: Floats, names: list[str]) -> list[dict[str, float]]
     X, y = X[known], y[known]
     if len(y) < 4 * X.shape[1] + FEWEST_ROWS or np.ptp(y) == 0:
         return []
-    size = X.std(axis=0)
+    unit = np.abs(y).max()  # squares of 1e-300 are 0
+    y, size = y / unit, X.std(axis=0)
     Z, z = (X - X.mean(axis=0)) / np.where(size > 0, size, 1.0), (y - y.mean()) / y.std()
     R, c = Z.T @ Z / len(z), Z.T @ z / len(z)
     free = np.flatnonzero((size > 0) & (c**2 <= 1 - ROUNDING))
@@ -286,9 +287,9 @@ def _adding_up(X: Floats, y: Floats, names: list[str]) -> list[dict[str, float]]
     while len(found) < NAMED and len(at := _fewest(R, c, free)):
         at = at[np.argsort(-np.abs(np.linalg.lstsq(Z[:, at], z)[0]), kind="stable")]
         *weights, constant = np.linalg.lstsq(np.column_stack([X[:, at], np.ones(len(y))]), y)[0]
-        found.append({names[i]: float(w) for i, w in zip(at, weights, strict=True)})
+        found.append({names[i]: float(w * unit) for i, w in zip(at, weights, strict=True)})
         if abs(constant) > NO_CONSTANT * y.std():
-            found[-1][""] = float(constant)
+            found[-1][""] = float(constant * unit)
         free = free[free != at[0]]
     return found
 
