@@ -33,7 +33,7 @@ ROOMS: Final = {
     "planning": Room(1_461, 10),
     "reports": Room(967, 4),
     "rows": Room(6_751, 32),
-    "table": Room(10_493, 47),
+    "table": Room(10_506, 47),
     "tasks": Room(2_219, 19),
     "theory": Room(6_245, 33),
 }

@@ -124,8 +124,10 @@ def test_of_ties_the_next_score_decides_and_fewer_rows_are_said():
     [
         (0.9, {"rfm": 50}, "yes"),
         (0.9, {"linear": 91}, "yes"),
-        (0.9, {"linear": 50}, "uneven"),
+        (0.7, {"linear": 50}, "uneven"),
+        (0.9, {"linear": 50}, "yes"),  # 1 - .5 / 2 = .75 is not enough
         (0.1, {"rfm": 50}, "uneven"),
+        (-0.9, {"rfm": 50}, "no"),
         (0.1, {"linear": 50}, "no"),
         (0.5, {"rfm": 50}, "uneven"),
         (0.5, {"linear": 50}, "uneven"),

@@ -278,7 +278,8 @@ def verdict(
     flatter either side. Unclear for fewer than 10 test rows. No practical difference where the
     whole interval is within the smallest difference worth naming (.005 of R2 or accuracy, 1 % of
     an RMSE). Uneven where the method that does worse, or either of two that do as well, was fitted
-    to fewer rows than the other: more rows alone may make the difference.
+    to fewer rows than the other and more rows alone may make the difference: where the answer
+    changes if the loss of that method (1 - R2, 1 - accuracy, an RMSE) falls as one over its rows.
 
     Of `draws`, the scores of each method with their resamples, the first one decides. `about` has
     what is said of methods that were fitted to fewer rows than there are, or have trees too.
@@ -301,7 +302,9 @@ def verdict(
     gap = interval(ends[0] - ends[1], top["learned"] - top["fixed"])
     gap = _of_equal(gap, rows) if score == "accuracy" else gap
     least = smallest(score, ends[1])
-    answer = _of_rows(_answer(sign, gap, rows, least), learned.rows_used / fixed.rows_used)
+    ratio = learned.rows_used / fixed.rows_used
+    even = _answer(sign, _with_as_many(gap, sign, ends, ratio), rows, least)
+    answer = _of_rows(_answer(sign, gap, rows, least), ratio, even)
     said = about or {}
     rival = f"{fixed.label.lower()}, the best fixed-feature method{said.get(fixed.name, '')}"
     words = _WORDS[answer].format(learned.label + said.get(learned.name, ""), rival)
@@ -341,10 +344,20 @@ def _answer(sign: float, gap: Interval, rows: int, least: float) -> Answer:
     return "unclear"
 
 
-def _of_rows(answer: Answer, ratio: float) -> Answer:
-    """The same, where the `ratio` of the learned method's rows to the fixed one's lets it stand."""
-    fair = {"yes": ratio * AS_MANY <= 1, "no": ratio >= AS_MANY}
-    fair["same"] = fair["yes"] and fair["no"]
+def _with_as_many(gap: Interval, sign: float, ends: Sequence[float], ratio: float) -> Interval:
+    """The difference if the method of fewer rows (the learned one below 1) loses as 1 over rows."""
+    learned, fixed = (1 - value if sign > 0 else value for value in ends)
+    fall = learned * (1 - ratio) if ratio < 1 else -fixed * (1 - 1 / ratio)
+    return Interval(*(end + sign * fall for end in (gap.estimate, gap.low, gap.high)))
+
+
+def _of_rows(answer: Answer, ratio: float, even: Answer) -> Answer:
+    """The same, where the `ratio` of the learned method's rows to the fixed one's lets it stand.
+
+    Or where it is so with as many rows, `even`.
+    """
+    fair = {"yes": ratio * AS_MANY <= 1 or even == "yes", "no": ratio >= AS_MANY or even == "no"}
+    fair["same"] = AS_MANY <= ratio <= 1 / AS_MANY
     return answer if fair.get(answer, True) else "uneven"
 
 
