@@ -208,7 +208,8 @@ BAD = [
     ("--alpha 0.1 --phi 0", "--phi is 0"),
     ("--alpha 0.1 --psi -1", "--psi is -1"),
     ("--alpha 0.1 --phi inf", "--phi has 'inf'"),
-    ("--alpha 0.1 --phi 1e-300 --psi 1e300", "cannot be solved"),
+    ("--alpha 0.1 --phi 1e300 --psi 1e300", "cannot be solved"),
+    ("--alpha 0.1 --phi 1e-300 --psi 1e300", "more than its inputs"),
     ("--alpha 0.1 --rows 100", "mixed"),
     ("--alpha 0.1 --n 1", "--n is 1"),
     ("--alpha 0.1 --penalty 0", "above 0"),
@@ -251,7 +252,7 @@ def test_half_of_the_sizes_and_a_random_mean_are_refused(capsys):
 def test_more_directions_than_inputs_are_refused(capsys):
     sizes = ("--rows", 100, "--inputs", 1, "--width", 30, "--alpha", 0.2)
     told = refused(capsys, "predict-error", *sizes, "--activation", "tanh", "--teacher", "x1*x2")
-    assert "has 2 directions, more than its inputs (1)" in told
+    assert "directions (2) are more than its inputs (1)" in told
 
 
 def test_rows_of_the_gradient_may_be_counted_apart(capsys):

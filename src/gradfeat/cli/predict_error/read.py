@@ -235,7 +235,7 @@ class PredictionSetting:
             raise Refused("E y^2 is 0: give a target or noise that is not always 0")
         if teacher.target.r > sizes.inputs:
             raise Refused(
-                f"--teacher has {teacher.target.r} directions, more than its inputs"
+                f"the target's directions ({teacher.target.r}) are more than its inputs"
                 f" ({sizes.inputs:.4g}): give as many inputs at least, by {_SIZES}"
             )
         return cls(sizes, options, sigma, teacher)
