@@ -208,7 +208,7 @@ BAD = [
     ("--alpha 0.1 --phi 0", "--phi is 0"),
     ("--alpha 0.1 --psi -1", "--psi is -1"),
     ("--alpha 0.1 --phi inf", "--phi has 'inf'"),
-    ("--alpha 0.1 --phi 1e300 --psi 1e300", "cannot be solved"),
+    ("--alpha 0.1 --phi 1e-3 --psi 1e300", "cannot be solved"),
     ("--alpha 0.1 --phi 1e-300 --psi 1e300", "more than its inputs"),
     ("--alpha 0.1 --rows 100", "mixed"),
     ("--alpha 0.1 --n 1", "--n is 1"),
