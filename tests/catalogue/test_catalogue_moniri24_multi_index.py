@@ -32,8 +32,8 @@ def test_claims_hold_of_theory_and_fail_on_the_reverse(predicted):
     assert outcomes(predicted) == ["holds"] * 3
     both = predicted.assign(beside_share=predicted["along_share"])
     assert outcomes(both)[0] == "fails"
-    rank_one = predicted.assign(along_share=predicted["along_share"] * 0.167 / 0.118)
-    assert outcomes(rank_one)[1] == "fails"
+    falling = predicted.assign(along_share=-predicted["along_share"])
+    assert outcomes(falling)[1] == "fails"
     assert outcomes(predicted.assign(test=0.9 * predicted["test"]))[2] == "fails"
 
 

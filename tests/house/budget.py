@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(134, 3),
-    "catalogue": Room(12_358, 58),
+    "catalogue": Room(12_354, 58),
     "cli": Room(3_892, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(917, 7),

@@ -12,7 +12,7 @@ from gradfeat.catalogue.shared.curves import averaged, draw_metrics, over_seeds,
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import DataFrame, Figure
-from gradfeat.lab import Experiment, agrees, each, every, lazy, ordered, within
+from gradfeat.lab import Experiment, each, lazy, ordered, within
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, positive
 
 if TYPE_CHECKING:
@@ -158,13 +158,12 @@ single-index approximation can be learned (Dandi et al. 2023), and goes on with 
 
 Left: the share of each part of the target that the trained network has, exact for its weights. The
 step's direction beta has the direction of E[y x] = b_1, so the quadratic part along b_1 is found as
-steps grow, and the equal one along b_2 is not. Right: the test error against the prediction for a
-target that is the part along b_1 alone, with noise of the variance of the part along b_2.
+steps grow, and the equal one along b_2 is not. The limit's share changes at the edges of its stairs
+alone and is not that of these sizes: at alpha = 0.3 it is .118, and 6 seeds have .134 [.119, .149]
+at n = 1,000 and .103 [.086, .123] at 2,000 (--set n=1000,2000 --set alpha=0.3 --seeds 6). Right:
+the test error against the prediction for a target that is the part along b_1 alone, with noise of
+the variance of the part along b_2.
 """
-
-#: Where the step adds the square: at alpha = 0.3 the limit's share of He_2(b_1.x) is .118, and .167
-#: with a gradient of rank one.
-SQUARED = {"alpha": 0.3}
 
 EXPERIMENT = Experiment(
     name="moniri24-multi-index",
@@ -187,12 +186,9 @@ EXPERIMENT = Experiment(
         " [Moniri24, data generation; Dandi et al. 2023]": each(
             "n alpha", within("beside_share", -0.05, 0.05)
         ),
-        "Of the equal part along b_1 it has at alpha = 0.3 the share that the limit has, .118,"
-        " within half of what a gradient of rank one would have more, and the more the larger the"
-        " step."
-        " [Moniri24, data generation, Theorem on the spectrum; Dandi et al. 2023]": every(
-            agrees("along_share", theory, SQUARED, margin=0.024),
-            each("n", ordered("along_share", "alpha")),
+        "Of the equal part along b_1 it has the more the larger the step."
+        " [Moniri24, data generation; Dandi et al. 2023]": each(
+            "n", ordered("along_share", "alpha")
         ),
         "The test error at every step size is within 3 % of the prediction for the single-index"
         " part, with noise in the place of the rest."
