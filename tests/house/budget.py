@@ -32,8 +32,8 @@ ROOMS: Final = {
     "models": Room(11_217, 70),
     "planning": Room(1_461, 10),
     "reports": Room(967, 4),
-    "rows": Room(6_751, 32),
-    "table": Room(10_506, 47),
+    "rows": Room(6_753, 32),
+    "table": Room(10_509, 47),
     "tasks": Room(2_219, 19),
     "theory": Room(6_245, 33),
 }

@@ -388,3 +388,11 @@ def test_a_text_that_names_the_class_is_remarked_on():
     said = " ".join(screen(frame, y.astype(float), "y", 3, 300, False, labels=labels).remarks)
     assert "'note' names the class of 'y' in 100 % of rows" in said
     assert "'other' names" not in said
+
+
+def test_columns_of_far_apart_numbers_have_no_copy_and_no_warning():
+    far = np.where(np.arange(40) == 7, 1e308, np.arange(40) / 1e4)
+    frame = pd.DataFrame({"a": far, "b": RNG.normal(size=40), "y": RNG.normal(size=40)})
+    assert not any(
+        "copies" in said for said in prepare(FrameTables(frame), Request("t", "y")).remarks
+    )

@@ -172,7 +172,10 @@ def _without_unit(column: pd.Series) -> bytes:
     x = column.to_numpy(dtype=np.float64, na_value=np.nan)[:MOST_ROWS].copy()
     x -= x[np.isfinite(x)][:1].sum()
     steps = x[np.isfinite(x) & (x != 0)]
-    return (np.round(x / steps[0], 4) + 0.0).tobytes() if len(steps) else str(column.name).encode()
+    if not len(steps):
+        return str(column.name).encode()
+    with np.errstate(over="ignore"):  # 1e308 in units of 1e-3
+        return (np.round(x / steps[0], 4) + 0.0).tobytes()
 
 
 def about_groups(groups: Sequence[ColumnGroup]) -> list[str]:

@@ -115,3 +115,9 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
         tables(tmp_path / "a.png")
     with pytest.raises(SourceError, match="no file or folder"):
         tables(tmp_path / "nothing.csv")
+
+
+@pytest.mark.parametrize("given", ["data:,a", "data:a"])
+def test_an_address_of_another_form_is_refused(given):
+    with pytest.raises(SourceError, match="is no address: give a file, a folder or a URL"):
+        tables(given)

@@ -118,6 +118,8 @@ def _files_of(given: str, storage_options: Mapping[str, Any]) -> list[FoundFile]
         raise SourceError(
             f"there is no file or folder '{given}'{near_names(_last(root), _siblings(fs, root))}"
         ) from error
+    except (ValueError, IndexError) as error:  # of fsspec, whose URLs with data have a form
+        raise SourceError(f"'{given}' is no address: give a file, a folder or a URL.") from error
     except OSError as error:
         raise SourceError(
             f"'{given}' cannot be read ({error.strerror or error}): check its permissions."
