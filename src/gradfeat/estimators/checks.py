@@ -119,7 +119,7 @@ def like(values: NDArray[Any], X: Any) -> Any:
 
 
 def classifies(estimator: Any) -> bool:
-    """Whether it says that it is a classifier, or, of another library, has probabilities."""
+    """Whether an estimator calls itself a classifier, or, of another library, has probabilities."""
     try:
         return is_classifier(estimator)
     except AttributeError:  # no tags of scikit-learn

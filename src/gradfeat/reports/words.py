@@ -63,8 +63,9 @@ def answer(report: FitReport) -> str:
     """Best method and its score, verdict, columns that matter most: a sentence each."""
     best, features = _outcome(report)
     classes = about_classes(report.y_true, report.y_pred, report.classes)
-    needs = report.importances and not chance(report)
-    columns = columns_sentence(report, report.importances) if report.importances and needs else ""
+    columns = ""
+    if report.importances and not chance(report):
+        columns = columns_sentence(report, report.importances)
     return _sentences(best, classes, features, columns)
 
 

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from gradfeat.drawing.numbers import listed, percent
+from gradfeat.drawing.numbers import percent
 from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators.container import Contents
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.rows.sources.words import listing
+from gradfeat.table.leaks import names_of
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan
 from gradfeat.table.reading.decide import plan_columns
@@ -57,9 +58,6 @@ def _plan(about: dict[str, Any]) -> ColumnPlan:
 
 #: Share of rows without a value from which a column marks them, or a word for them is told.
 MISSING_SHARE = 0.05
-
-#: Columns that a remark names.
-NAMED = 5
 
 #: What columns hold in which a word such as None may be a level.
 _OF_WORDS = ("category", "text", "yes/no")
@@ -379,10 +377,9 @@ def _about_words(notes: Sequence[ColumnNote]) -> str:
     if not often:
         return ""
     words = listing(dict.fromkeys(note.word for note in often))
-    each = [f"{note.name!r} ({percent(note.word_share)} of rows)" for note in often[:NAMED]]
-    more = [f"{len(often) - NAMED} more"] if len(often) > NAMED else []
+    each = [f"{note.name!r} ({percent(note.word_share)} of rows)" for note in often]
     said = f"{words} {'is' if ',' not in words else 'are'} taken as missing"
-    return f"{said}: in {listed([*each, *more])}; write it otherwise where it is a level."
+    return f"{said}: in {names_of(each, quoted=True)}; write it otherwise where it is a level."
 
 
 def _why_dropped(distinct: int) -> str:

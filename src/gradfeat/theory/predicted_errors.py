@@ -23,7 +23,7 @@ from .teacher import Teacher
 
 #: What is predicted for: beyond, numbers lose their digits.
 MOST_ROWS, MOST_ALPHA, LEAST_PENALTY = 10**12, 1.0, 1e-10
-#: From this exponent on few rows of the gradient matter.
+#: From this exponent on it matters whether the gradient has few rows.
 LARGE = 0.4
 #: From these values of `label_share` on errors on reused rows are off by so many percent, training
 #: and test, as simulated (docs/theory/one-step).

@@ -64,7 +64,7 @@ _SCALES = {word: float(power) for power, words in (
 ) for word in words.split()}  # fmt: skip
 _SCALE = "|".join(re.escape(word) for word in sorted(_SCALES, key=len, reverse=True))
 #: Such letters behind money alone: 5 m are metres, and 12.50 Cr are a credit.
-_SCALES_OF_MONEY = {"m": 1e6, "Cr": 1e7}
+_SCALES |= (_SCALES_OF_MONEY := {"m": 1e6, "Cr": 1e7})
 #: What says of a number that it is about so much, a limit, or has a note.
 _MARKED = r"(?:(?i:ca|c|circa|approx|about|est)\b\.?|[<>]=?)\s*"
 _FLAG = r"\s(?P<flag>[bdeprsuz]{1,2})(?!\w)"  # of statistical offices: estimated, provisional, ...
@@ -160,7 +160,7 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     plain = spelt_plainly(cell)
     if special := _pair(plain) or _degrees(plain):
         return special
-    if (account := _ACCOUNT.fullmatch(plain)) and (account[1] or account[3]):
+    if "(" in plain and (account := _ACCOUNT.fullmatch(plain)) and (account[1] or account[3]):
         plain = f"({account[1] or ''}{account[2]}{account[3] or ''})"
     m = _CELL.fullmatch(plain)
     if m is None or (m["open"] is None) != (m["close"] is None):
@@ -178,7 +178,7 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     sign = -1.0 if m["open"] is not None or signs == ["-"] else 1.0
     note = " ".join(m[part].strip() for part in ("mark", "flag", "note") if m[part])
     note = FRACTION if "/" in cell and "/" not in plain else note
-    scale = (_SCALES | _SCALES_OF_MONEY).get(m["scale"] or "", 1.0)
+    scale = _SCALES.get(m["scale"] or "", 1.0)
     return WrittenNumber(sign, _unit_words(units, m["per"]), body, scale, note)
 
 
