@@ -1,11 +1,10 @@
-"""The repository keeps its own promises: README, versions, file sizes, no machine paths."""
+"""The repository keeps its own promises: README, versions, no machine paths."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
-import statistics
 import subprocess
 import tomllib
 from pathlib import Path
@@ -16,11 +15,6 @@ import gradfeat
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SIZES = {
-    path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
-    for path in sorted((ROOT / "src").rglob("*.py"))
-    if path.name != "__init__.py"
-}
 
 #: Spelled in two halves, so that this file does not contain what it looks for.
 MACHINE_PATHS = ["/" + "work/", "/" + "tmp/", "/" + "root/", "/" + "home/"]
@@ -76,14 +70,6 @@ def test_citation_has_the_package_version():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall(r"^version: (\S+)$", text, re.MULTILINE) == [gradfeat.__version__]
     assert f"[{gradfeat.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-
-def test_no_file_is_long():
-    assert not {name: lines for name, lines in SIZES.items() if lines > 400}
-
-
-def test_half_of_the_files_are_short():
-    assert statistics.median(SIZES.values()) < 150
 
 
 def test_no_tracked_file_names_a_path_of_one_machine():

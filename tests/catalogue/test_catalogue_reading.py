@@ -15,7 +15,7 @@ PROGRAM = """
 import re, sys
 import numpy as np, pandas as pd
 from gradfeat.lab.loading import experiment
-from gradfeat.lab.judging import judge
+from gradfeat.lab.verdicts import judge
 
 def judged(found, table):
     while True:

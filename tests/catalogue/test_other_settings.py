@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gradfeat.lab.judging import judge
 from gradfeat.lab.loading import experiment, names
+from gradfeat.lab.verdicts import judge
 
 QUICK = ("abbe23-leaps",)
 

@@ -10,6 +10,11 @@ from typing import Final, NamedTuple
 #: No file is longer.
 LONGEST: Final = 400
 
+#: Half of the files are shorter. The mean length that ROOMS allow is above this, so most files hold
+#: one idea and the long ones are few; and files that are read together may become one without
+#: another being cut to 149 lines, as a bound just at the median had it.
+TYPICAL: Final = 175
+
 
 class Room(NamedTuple):
     """The most lines and files under a folder of the package; "" is what stands beside them."""
@@ -21,19 +26,19 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(134, 3),
     "catalogue": Room(12_354, 58),
-    "cli": Room(3_892, 26),
+    "cli": Room(3_924, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(917, 7),
     "estimators": Room(3_343, 19),
     "figures": Room(1_616, 9),
     "interface": Room(1_193, 6),
-    "lab": Room(3_529, 21),
-    "maths": Room(4_440, 33),
-    "models": Room(11_217, 70),
+    "lab": Room(3_515, 19),
+    "maths": Room(4_480, 33),
+    "models": Room(11_214, 70),
     "planning": Room(1_461, 10),
     "reports": Room(968, 4),
     "rows": Room(6_753, 32),
-    "table": Room(10_506, 47),
+    "table": Room(10_399, 44),
     "tasks": Room(2_219, 19),
     "theory": Room(6_245, 33),
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
 
 import pytest
-from budget import LONGEST, ROOMS, Room
+from budget import LONGEST, ROOMS, TYPICAL, Room
 from house_tree import Module, modules
 
 
@@ -34,3 +35,8 @@ def test_room(room: str):
 
 def test_no_file_is_too_long():
     assert [m.file for m in modules().values() if m.lines > LONGEST] == []
+
+
+def test_half_of_the_files_are_short():
+    sizes = [m.lines for m in modules().values() if not m.is_package]
+    assert statistics.median(sizes) < TYPICAL

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import struct
 
 import pytest
 
-from gradfeat.maths.files import replace_file, replace_files, replacing
+from gradfeat.errors import TableError
+from gradfeat.maths.files import replace_file, replace_files, replacing, write_atomic
 
 ROOT = os.geteuid() == 0
 
@@ -133,3 +135,41 @@ def test_a_block_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         fail()
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("a", b"old")]
+
+
+def test_text_and_bytes_replace_the_old_file(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    write_atomic(path, "é")
+    assert path.read_bytes() == "é".encode()
+    write_atomic(path, b"\x00\x01")
+    assert path.read_bytes() == b"\x00\x01"
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_atomic(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_full_disk_leaves_the_old_file_whole(tmp_path, monkeypatch, step):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, step, full)
+    with pytest.raises(TableError, match=r"No space left on device.*free the disk"):
+        write_atomic(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_missing_folder(tmp_path):
+    with pytest.raises(TableError, match="No such file"):
+        write_atomic(tmp_path / "none" / "report.html", "new")

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
+from gradfeat.cli.terminal import check_output
 from gradfeat.errors import SourceError, TableError
 from gradfeat.estimators import RandomFeaturesRegressor
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import FrameTables
-from gradfeat.table.atomic import check_output
 from gradfeat.table.predict import Predictor, write_predictions
 from gradfeat.table.table_model import TableModel
 from table.streamed_tables import mixed, parted

@@ -22,7 +22,7 @@ from gradfeat.rows.sources.text_options import FOUND
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.read import read_table
-from gradfeat.table.reading import clock_cells, date_cells
+from gradfeat.table.reading import clocks, date_cells
 from gradfeat.table.reading.decide import plan_column, plan_columns
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
@@ -346,14 +346,14 @@ def test_moments_of_more_writers_are_read(cell, moment):
     ],
 )
 def test_ages_and_laps_are_durations(cell, seconds):
-    assert clock_cells.durations(np.array([cell, "12"], dtype=object)).tolist() == pytest.approx(
+    assert clocks.durations(np.array([cell, "12"], dtype=object)).tolist() == pytest.approx(
         [seconds, np.nan], nan_ok=True
     )
 
 
 @pytest.mark.parametrize("cell", ["20:17", "8:17 P", "T20:17:00", "20:17:00+00:00"])
 def test_times_of_day_of_more_writers(cell):
-    assert clock_cells.times_of_day(np.array([cell], dtype=object))[0] == 73020
+    assert clocks.times_of_day(np.array([cell], dtype=object))[0] == 73020
 
 
 def test_names_of_months_in_each_language_come_in_order():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -21,7 +22,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 
 from gradfeat.drawing.numbers import finite
+from gradfeat.errors import TableError
 from gradfeat.maths.deadline import NEVER, within
+from gradfeat.maths.files import check_folder
 
 if TYPE_CHECKING:
     from gradfeat.interface.compare import Comparison
@@ -175,7 +178,6 @@ class Printing:
     verbose: bool
 
     def __post_init__(self) -> None:
-        from gradfeat.table.atomic import check_folder, check_outputs
         from gradfeat.table.saved import FEATURES, MODEL
 
         written = ("results.json", "report.html", "comparison.csv", MODEL, FEATURES)
@@ -218,3 +220,34 @@ class Printing:
         models = found.model_files
         for line in ("", *models.places(self.out), *models.use(self.out)):
             self.console.say(line)
+
+
+def check_outputs(outs: Iterable[Path], data: str, *others: Path) -> None:
+    """Refuse, before any work, to write over what is read."""
+    from gradfeat.rows.sources.files import find_files
+
+    inputs = [*(Path(file.path) for file in find_files(data)), *others]
+    for out in outs:
+        if any(_same(out, one) for one in inputs):
+            raise TableError(
+                f"The file '{out}' is read by this command, so it is not written to: give another "
+                "place with --out."
+            )
+
+
+def check_output(out: Path, data: str, *others: Path) -> None:
+    """:func:`check_outputs` of one file, which is not to become one of those that are read."""
+    check_outputs([out], data, *others)
+    if _within(out, Path(data)):
+        raise TableError(
+            f"The file '{out}' lies in the folder that is read, and would be one of its files the "
+            "next time: give a file elsewhere with --out."
+        )
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+
+
+def _within(out: Path, folder: Path) -> bool:
+    return folder.is_dir() and Path(os.path.realpath(out)).is_relative_to(folder.resolve())

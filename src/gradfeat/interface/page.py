@@ -31,8 +31,8 @@ from gradfeat.drawing import style
 from gradfeat.drawing.numbers import finite, percent, seconds
 from gradfeat.figures.captioned import CaptionedFigure, PageFigures, figures_in
 from gradfeat.maths.deadline import tell
+from gradfeat.maths.files import write_atomic, write_folder
 from gradfeat.rows.checkpoint import Checkpoint
-from gradfeat.table.atomic import write_atomic, write_folder
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.results import FitReport
 

@@ -16,10 +16,10 @@ from gradfeat.lab.claims import (
     within,
 )
 from gradfeat.lab.experiment import Experiment
-from gradfeat.lab.judging import judge
 from gradfeat.lab.run import run
 from gradfeat.lab.store import Store
 from gradfeat.lab.sweep import Progress
+from gradfeat.lab.verdicts import judge
 
 __all__ = [
     "Claim",

@@ -1,15 +1,20 @@
-"""The store: every finished result in one SQLite file, committed at once."""
+"""The store: every finished result in one SQLite file, committed at once, with what made it."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
+import platform
 import sqlite3
+import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +26,6 @@ from gradfeat.lab.database import BEGIN, in_sentences, open_for_reading, open_fo
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.outcomes import Outcome
 from gradfeat.lab.presence import MemoryPresence, Presence, presence_of
-from gradfeat.lab.provenance import provenance
 from gradfeat.maths.unpacking import json_object
 
 if TYPE_CHECKING:
@@ -315,3 +319,50 @@ class Store:
         with tables.intact(f"where the result {key} comes from"):
             known = json_object(facts)
         return {**known, "device": device, "seconds": seconds, "finished": finished}
+
+
+#: Whose versions are kept with results.
+_PACKAGES = ("gradfeat", "torch", "numpy", "scipy", "pandas", "scikit-learn")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return installed(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says of the folder of this package; None without git or checkout."""
+    folder = Path(__file__).parent
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def revision() -> str | None:
+    """The git revision of the source, "-dirty" behind it where files differ.
+
+    None where the package is not run from a checkout that tracks it.
+    """
+    if _git("ls-files", "--error-unmatch", "__init__.py") is None:
+        return None
+    commit = _git("rev-parse", "HEAD")
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", "..")
+    return commit and commit + ("-dirty" if changed else "")
+
+
+@functools.cache
+def provenance() -> dict[str, str | int | None]:
+    """Versions of packages and Python, source revision, platform; read once a process."""
+    return {
+        **{package: _version(package) for package in _PACKAGES},
+        "python": platform.python_version(),
+        "revision": revision(),
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+    }

@@ -14,6 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
+from ..errors import TableError
+
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -136,3 +138,41 @@ def _like_the_old(old: Path, new: Path) -> None:
         for name in os.listxattr(old) if sys.platform == "linux" else ():
             with contextlib.suppress(OSError):
                 os.setxattr(new, name, os.getxattr(old, name))
+
+
+def write_atomic(path: str | os.PathLike[str], content: bytes | str) -> None:
+    """Write `content` to `path` so that a reader sees the old file or the new one, never a part.
+
+    The content goes to a temporary file in the same folder, is flushed to the disk, and takes
+    the place of `path` in one step. Text is written as UTF-8. A link is followed.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        replace_file(path, data)
+    except OSError as error:
+        raise TableError(
+            f"Cannot write '{path}' ({error.strerror or error}): nothing was changed there; "
+            "free the disk or choose another folder."
+        ) from error
+
+
+def write_folder(folder: str | os.PathLike[str], files: Mapping[str, bytes | str]) -> None:
+    """Write all of `files` (name to content) into `folder`, made if need be, or none of them."""
+    data = {n: c.encode() if isinstance(c, str) else c for n, c in files.items()}
+    try:
+        replace_files(folder, data)
+    except OSError as error:
+        raise TableError(
+            f"Cannot write to the folder '{folder}' ({error.strerror or error}): what was there "
+            "is unchanged; free the disk or choose another folder with --out."
+        ) from error
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Refuse, before any work, a folder that could not be written to."""
+    final = Path(os.path.realpath(folder))
+    nearest = next(path for path in (final, *final.parents) if os.path.exists(path))
+    if not nearest.is_dir():
+        raise TableError(f"'{nearest}' is a file: give a folder, which is made if need be.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise TableError(f"The folder '{nearest}' may not be written to: give another one.")

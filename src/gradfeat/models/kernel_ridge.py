@@ -6,10 +6,6 @@ import warnings
 from dataclasses import dataclass
 from typing import final
 
-from jaxtyping import Float
-from torch import Tensor
-
-from ..maths.gram import cholesky_
 from ..rows.rows import Rows
 from .base import Kernel, OneStage
 from .kernel_machine import KernelMachine, expansion
@@ -68,17 +64,3 @@ class KernelRidge(OneStage[KernelMachine]):
         data = sampled(rows, seed=seed)
         A = data.sample.X.new_ones(data.sample.X.shape[1])
         return data.ridge(self.kernel, self.alpha, solver, A, "normal equations")
-
-
-def penalised(
-    K: Float[Tensor, "n n"], y: Float[Tensor, "n c"], w: Float[Tensor, " n"], alpha: float
-) -> Float[Tensor, "n c"] | None:
-    """c of (K + alpha W^{-1}) c = y, or None where the matrix is not numerically positive definite.
-
-    (One eigendecomposition of K would serve all penalties, and takes as long as 10 to 16
-    factorisations, of which a search needs three to five.)
-    """
-    A = K.clone()
-    A.diagonal().add_(alpha / w)
-    solve = cholesky_(A)
-    return None if solve is None else solve(y)

@@ -20,7 +20,6 @@ from gradfeat.rows.source import Columns
 from gradfeat.rows.sources.numeric import numbered
 from gradfeat.rows.sources.tables import Convert, OverTables, Tables, held, selected, with_places
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
-from gradfeat.table.dependent_rows import about_time
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.first_pass import (
     KnownTable,
@@ -28,7 +27,7 @@ from gradfeat.table.first_pass import (
     TableSummary,
     known_table,
 )
-from gradfeat.table.identifiers import about_texts
+from gradfeat.table.identifiers import about_texts, about_time
 from gradfeat.table.reading.numbers import about_sentinel
 from gradfeat.table.reading.plan import as_text
 from gradfeat.table.request import Request

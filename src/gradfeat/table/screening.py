@@ -12,15 +12,16 @@ from scipy.stats import rankdata, skew
 
 from gradfeat.drawing.numbers import number
 from gradfeat.rows.sources.tables import selected
-from gradfeat.table.dependent_rows import about_subjects, subjects
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.identifiers import (
     NO_USE,
     about_identifiers,
     about_named,
     about_order,
+    about_subjects,
     identifiers,
     numbers_of_rows,
+    subjects,
 )
 from gradfeat.table.leaks import (
     FEWEST_ROWS,

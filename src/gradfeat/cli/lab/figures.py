@@ -14,7 +14,7 @@ from gradfeat.cli.guard import Refused
 from gradfeat.cli.lab.selection import Selection
 from gradfeat.lab.cells import Cell
 from gradfeat.lab.experiment import Experiment
-from gradfeat.table.atomic import check_folder
+from gradfeat.maths.files import check_folder
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -35,11 +35,11 @@ from gradfeat.cli.terminal import PAUSE, Format, Terminal, records_in
 from gradfeat.drawing.numbers import duration, listed
 from gradfeat.lab import Experiment, ExperimentError, Progress, Store, judge
 from gradfeat.lab.experiment import Point
-from gradfeat.lab.judging import not_checked
 from gradfeat.lab.loading import experiment as loaded
 from gradfeat.lab.loading import names as shipped
 from gradfeat.lab.run import record, workers_of
 from gradfeat.lab.sweep import Sweep
+from gradfeat.lab.verdicts import not_checked
 
 if TYPE_CHECKING:
     import pandas as pd

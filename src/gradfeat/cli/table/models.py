@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from gradfeat.cli.table.card import directions, shares_of_slope, slopes_table
-from gradfeat.cli.terminal import Format, Terminal, records_in
+from gradfeat.cli.terminal import Format, Terminal, check_output, records_in
 from gradfeat.drawing.numbers import finite
 from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.comparison import with_interval
-from gradfeat.maths.files import with_link
+from gradfeat.maths.files import with_link, write_atomic
 from gradfeat.reports import losses_table
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Tables, with_places
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.rows.sources.words import layout_sentence
-from gradfeat.table.atomic import check_output, write_atomic
 from gradfeat.table.conformal import interval_sentence
 from gradfeat.table.predict import Predictor, write_predictions
 from gradfeat.table.refit import refit_model

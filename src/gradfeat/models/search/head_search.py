@@ -15,8 +15,9 @@ from torch import Tensor
 
 from ...maths.blocks import Block
 from ...maths.deadline import deadline_passed, tell
+from ...maths.gram import cholesky_
 from ...rows.rows import in_memory
-from ..kernel_ridge import KernelRidge, penalised
+from ..kernel_ridge import KernelRidge
 from ..solvers.base import Solver
 from ..subspace_refit import MetricSpectrum, total_variance
 from .kernel_space import kernel
@@ -128,7 +129,7 @@ class PenaltyPath:
 
     def __call__(self, alpha: float) -> Tensor | None:
         if alpha not in self._found:
-            c = penalised(self._K, self._y, self._w, alpha)
+            c = _penalised(self._K, self._y, self._w, alpha)
             self._found[alpha] = None if c is None else self._across @ c + self._offset
         return self._found[alpha]
 
@@ -357,3 +358,17 @@ def candidate_directions(asked: int | str | None, d: int, learnt: bool) -> Seque
 def is_learnt(A: Tensor) -> bool:
     """Whether A differs from the identity that it began as."""
     return A.ndim == 2 or bool((A != 1).any())
+
+
+def _penalised(
+    K: Float[Tensor, "n n"], y: Float[Tensor, "n c"], w: Float[Tensor, " n"], alpha: float
+) -> Float[Tensor, "n c"] | None:
+    """c of (K + alpha W^{-1}) c = y, or None where the matrix is not numerically positive definite.
+
+    (One eigendecomposition of K would serve all penalties, and takes as long as 10 to 16
+    factorisations, of which a search needs three to five.)
+    """
+    A = K.clone()
+    A.diagonal().add_(alpha / w)
+    solve = cholesky_(A)
+    return None if solve is None else solve(y)
