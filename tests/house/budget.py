@@ -34,7 +34,7 @@ ROOMS: Final = {
     "interface": Room(1_193, 6),
     "lab": Room(3_515, 19),
     "maths": Room(4_480, 33),
-    "models": Room(11_214, 70),
+    "models": Room(11_232, 70),
     "planning": Room(1_461, 10),
     "reports": Room(968, 4),
     "rows": Room(6_753, 32),

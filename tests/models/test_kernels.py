@@ -9,7 +9,7 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from contracts import KERNELS, RADIAL, data
-from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern, squared_distances
+from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern, decay, squared_distances
 from gradfeat.models.restore import kernel_from_spec
 from gradfeat.models.search.kernel_space import NAMES, kernel
 from gradfeat.models.solvers.base import Meter
@@ -51,6 +51,17 @@ def test_gram_matrix_is_symmetric_and_psd(k):
 @pytest.mark.parametrize("k", RADIAL)
 def test_radial_kernels_are_one_on_the_diagonal(k):
     assert torch.equal(k(X, X).diagonal(), torch.ones(len(X)).double())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_decay_is_the_exponential_wherever_a_number_stands(dtype):
+    t = torch.linspace(0, 20, 101, dtype=dtype)
+    found = decay(t, 0.5)
+    # Rounding of the exponent is relative to it.
+    bound = 30 * torch.finfo(dtype).eps
+    torch.testing.assert_close(found.double(), torch.exp(-t.double() / 2), rtol=bound, atol=0)
+    assert torch.equal(decay(t[3:80], 0.5), found[3:80])
+    assert decay(torch.tensor([0.0, torch.inf])).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("k", KERNELS, ids=repr)

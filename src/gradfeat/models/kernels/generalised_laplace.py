@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..base import Kernel, OwnTiles
-from .radial import RadialKernel, check_bandwidth
+from .radial import RadialKernel, check_bandwidth, decay
 
 # Products are with coefficients transposed: BLAS is several times faster on few rows than on few
 # columns.
@@ -179,7 +179,7 @@ class GeneralisedLaplace(Kernel):
 
 def profile_(s: Tensor, e: float) -> Tensor:
     """exp(-s^e); overwrites s >= 0."""
-    return (s if e == 1 else s.pow_(e)).neg_().exp_()
+    return decay(s if e == 1 else s.pow_(e), out=s)
 
 
 def slope_from(s: Tensor, K: Tensor, e: float) -> Tensor:
