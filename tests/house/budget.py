@@ -29,7 +29,7 @@ ROOMS: Final = {
     "cli": Room(3_924, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(917, 7),
-    "estimators": Room(3_343, 19),
+    "estimators": Room(3_361, 19),
     "figures": Room(1_616, 9),
     "interface": Room(1_193, 6),
     "lab": Room(3_515, 19),
@@ -38,7 +38,7 @@ ROOMS: Final = {
     "planning": Room(1_461, 10),
     "reports": Room(968, 4),
     "rows": Room(6_753, 32),
-    "table": Room(10_399, 44),
+    "table": Room(10_406, 44),
     "tasks": Room(2_219, 19),
     "theory": Room(6_245, 33),
 }

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Perceptron, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from gradfeat import LinearClassifier, LinearRegressor, TableModel, load, save
 from gradfeat.errors import TableError
@@ -95,6 +96,26 @@ def test_copies_by_pickle_and_by_file_predict_the_same(X, frame, labels, tmp_pat
         assert copy.get_params(deep=False).keys() == {"estimator"}
         assert type(copy.estimator) is make
         assert is_classifier(copy) == is_classifier(model)
+
+
+@pytest.mark.parametrize("estimator", [RidgeClassifier(), LinearSVC(), Perceptron()])
+def test_a_classifier_without_probabilities_predicts_labels_alone(X, labels, tmp_path, estimator):
+    model = TableModel(estimator).fit(X, labels)
+    encoded = model.encoder.transform(X)
+    _, codes = np.unique(labels, return_inverse=True)
+    expected = np.array(["down", "up"])[clone(estimator).fit(encoded, codes).predict(encoded)]
+    save(model, tmp_path / "m.gradfeat")
+    loaded = load(tmp_path / "m.gradfeat")
+    assert (model.predict(X) == expected).all()
+    assert (loaded.predict(X) == expected).all()
+    assert loaded.score(X, labels) == (expected == labels).mean()
+    table = loaded.predictions(X)
+    assert list(table.columns) == ["predicted_way"]
+    assert (table["predicted_way"] == expected).all()
+    assert not hasattr(loaded, "predict_proba")
+    assert hasattr(TableModel(LogisticRegression()), "predict_proba")
+    with pytest.raises(TableError, match="no intervals"):
+        loaded.predictions(X, interval=90)
 
 
 def test_tables_of_other_libraries_are_read_alike(X, frame):

@@ -17,10 +17,11 @@ from gradfeat import load, save
 from gradfeat.cli import app, guarded
 from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators import KernelClassifier, KernelRegressor
+from gradfeat.estimators.checks import probabilities
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.methods import METHODS, MethodInput, validation_folds
 from gradfeat.table.saved import load_table_model
-from gradfeat.table.table_model import TableModel, probabilities
+from gradfeat.table.table_model import TableModel
 from gradfeat.table.trusted import TRUSTED
 
 

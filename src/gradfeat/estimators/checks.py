@@ -123,7 +123,25 @@ def classifies(estimator: Any) -> bool:
     try:
         return is_classifier(estimator)
     except AttributeError:  # no tags of scikit-learn
-        return callable(getattr(estimator, "predict_proba", None))
+        return gives_probabilities(estimator)
+
+
+def gives_probabilities(estimator: Any) -> bool:
+    """Whether it has `predict_proba`, which an SVM or a ridge classifier has not."""
+    return callable(getattr(estimator, "predict_proba", None))
+
+
+def probabilities(estimator: Any, X: NDArray[np.float64], K: int) -> NDArray[np.float64]:
+    """Probabilities (n, K) of all class codes; zero for those absent from the training rows.
+
+    Without probabilities: one at the predicted class.
+    """
+    P = np.zeros((len(X), K))
+    if len(X) and gives_probabilities(estimator):
+        P[:, np.asarray(estimator.classes_, dtype=int)] = estimator.predict_proba(X)
+    elif len(X):
+        P[np.arange(len(X)), np.asarray(estimator.predict(X), dtype=int)] = 1.0
+    return P
 
 
 def seed_from(random_state: Any) -> int:

@@ -32,10 +32,11 @@ from gradfeat.table.results import (
     Remark,
     Streaming,
 )
+from gradfeat.table.saved import package_versions
 from gradfeat.table.scores import about_classes, held_scores, verdict, worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.shuffling import correlated_groups
-from gradfeat.table.table_model import TableModel, package_versions
+from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import unread_sentence
 
 #: Of the time of a comparison, for what the model loses where columns are shuffled.

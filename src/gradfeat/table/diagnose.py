@@ -35,7 +35,7 @@ from gradfeat.table.diagnosis_rows import DiagnosisRows, diagnosis_rows, label_s
 from gradfeat.table.interpret import fold
 from gradfeat.table.request import Request, Steps
 from gradfeat.table.results import Interval, Remark
-from gradfeat.table.table_model import package_versions
+from gradfeat.table.saved import package_versions
 from gradfeat.table.variance_shares import FOLDS, variance_shares
 from gradfeat.theory.damian22_rates import reuse_samples, suggested_samples
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from gradfeat.errors import EngineError, SourceError, TableError
+from gradfeat.estimators.checks import probabilities
 from gradfeat.maths.deadline import Deadline, within
 from gradfeat.maths.memory import USED_UP, memory_was_refused
 from gradfeat.table.budgets import direct_rows, rows_within
@@ -23,7 +24,6 @@ from gradfeat.table.prepared import Prepared
 from gradfeat.table.request import Request
 from gradfeat.table.results import MethodResult
 from gradfeat.table.scores import Predictions, intervals, resampled
-from gradfeat.table.table_model import probabilities
 from gradfeat.table.target import Target
 
 Floats = NDArray[np.float64]

@@ -17,9 +17,10 @@ from gradfeat.table.reading.masked import declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.row_sample import column_of
+from gradfeat.table.saved import package_versions
 from gradfeat.table.scores import about_classes, held_scores, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
-from gradfeat.table.table_model import TableModel, package_versions
+from gradfeat.table.table_model import TableModel
 from gradfeat.table.target import Target, Task, about_moments, prepare_target
 from gradfeat.table.unread import refuse_unread
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gradfeat.errors import ModelFileError
-from gradfeat.estimators.checks import classifies
+from gradfeat.estimators.checks import classifies, gives_probabilities, probabilities
 from gradfeat.estimators.container import Contents, as_bytes, write
 from gradfeat.estimators.persistence import CLASSES, estimator_from
 from gradfeat.rows.sources.tables import FrameTables, with_places
@@ -43,6 +42,10 @@ SKLEARN = "scikit-learn"
 
 def _classifies(model: TableModel) -> bool:
     return classifies(model.estimator)
+
+
+def _has_probabilities(model: TableModel) -> bool:
+    return _classifies(model) and gives_probabilities(model.estimator)
 
 
 class TableModel(BaseEstimator):
@@ -210,15 +213,21 @@ class TableModel(BaseEstimator):
         return f
 
     def outputs(self, X: NDArray[np.float64]) -> NDArray[Any]:
-        """In the units of the target (n,), or probabilities of classes (n, K); of encoded rows."""
+        """In the units of the target (n,), or probabilities of classes (n, K); of encoded rows.
+
+        One that gives no probabilities has one at the predicted class, and zero elsewhere.
+        """
         if self.classes:
             return probabilities(self.estimator_, X, len(self.classes))
         f = np.asarray(self.estimator_.predict(X)) if len(X) else np.zeros(0)
         return self.scale.back(f)
 
-    @available_if(_classifies)
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities (n, K) of the classes, in the order of `classes_`."""
+        """Probabilities (n, K) of the classes, in the order of `classes_`.
+
+        There only where the estimator has them.
+        """
         return self._finite(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -294,7 +303,9 @@ class TableModel(BaseEstimator):
             further = {} if score is None else interval_columns(self.target, f, score, scale)
             return pd.DataFrame({name: f, **further})
         labels = np.array(self.classes, dtype=object)[f.argmax(axis=1)]
-        columns = {f"probability_{label}": f[:, k] for k, label in enumerate(self.classes)}
+        columns = {}
+        if gives_probabilities(self.estimator_):
+            columns = {f"probability_{label}": f[:, k] for k, label in enumerate(self.classes)}
         if score is not None:
             further = set_column(self.target, f, self.classes, score)
         return pd.DataFrame({name: labels, **columns, **further})
@@ -383,17 +394,3 @@ def _sklearn_contents(estimator: Any) -> Contents:
 def _sklearn_estimator(contents: Contents) -> Any:
     versions = f"scikit-learn {contents.state['version']}, here is {sklearn.__version__}"
     return unpacked(cast("NDArray[np.uint8]", contents.arrays["skops"]), versions)
-
-
-def probabilities(estimator: Any, X: NDArray[np.float64], K: int) -> NDArray[np.float64]:
-    """Probabilities (n, K) of all class codes; zero for those absent from the training rows."""
-    P = np.zeros((len(X), K))
-    if len(X):
-        P[:, np.asarray(estimator.classes_, dtype=int)] = estimator.predict_proba(X)
-    return P
-
-
-def package_versions() -> dict[str, str]:
-    """Of Python and of the packages that numbers depend on."""
-    packages = ("gradfeat", "torch", "numpy", "scikit-learn", "pandas", "skrub")
-    return {"python": platform.python_version(), **{p: version(p) for p in packages}}
