@@ -73,6 +73,15 @@ def test_the_table_of_means_is_as_narrow_as_the_terminal(capsys, folder):
     assert all(line.rstrip().endswith("2") for line in rows)
 
 
+def test_settings_that_others_decide_take_no_column(capsys, folder):
+    grid = '"quick": [{"n": [1, 2]}, {"n": 3, "noise": 0.0, "kind": "exact"}]'
+    name = grows(folder, GROWS.replace('"quick": {"n": [1, 2, 3]}', grid))
+    well(capsys, "run", name, "--no-figure")
+    out = well(capsys, "show", name)
+    assert re.search(r"^n +value +twice +seeds", out, re.MULTILINE)
+    assert "said by the settings that are shown (see show --about): noise, kind" in out
+
+
 def test_values_that_are_not_finite_are_told_apart(capsys, folder):
     odd = GROWS.replace("2.0 * n", 'float("nan") if seed == 0 and n < 3 else 2.0')
     name = grows(folder, odd)

@@ -23,6 +23,8 @@ from sweep_trials import (
 )
 
 from gradfeat.lab import ExperimentError, Store, run
+from gradfeat.lab.experiment import Point
+from gradfeat.lab.sweep import spread, units_of
 
 
 @pytest.fixture
@@ -127,7 +129,7 @@ def test_batches_group_the_missing_seeds_of_a_cell(tmp_path, log):
     log.write_text("")
     table = run(make(**options), store=tmp_path / "s.db", n=[1, 2])
     batches = [line for line in lines(log) if line.startswith("batch")]
-    assert batches == ["batch 1 [0, 2, 3]", "batch 2 [0, 1, 2]", "batch 2 [3, 4]"]
+    assert batches == ["batch 2 [0, 1, 2]", "batch 1 [0, 2, 3]", "batch 2 [3, 4]"]
     pd.testing.assert_frame_equal(table, run(make(seeds=5), n=[1, 2]))
 
 
@@ -146,6 +148,14 @@ def test_progress_counts_to_the_end(tmp_path):
     seen.clear()
     run(make(odd_fails), store=tmp_path / "s.db", progress=seen.append)
     assert [(p.done, p.failed, p.cached) for p in seen] == [(6, 4, 6)]
+
+
+def test_what_is_left_is_told_by_cells_of_all_sizes():
+    points = [Point({"n": n}, seed, f"{n} {seed}") for n in range(1, 33) for seed in range(4)]
+    spent = np.cumsum([unit[0].cell["n"] ** 3 for unit in spread(units_of(points, 1))])
+    told = spent / np.arange(1, len(points) + 1) * len(points) / spent[-1]
+    assert told.min() > 0.8  # in the order of the grid the first forty results tell 3 %
+    assert told[8:].max() < 1.3
 
 
 def test_processes_give_the_same_table(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,20 @@ Where = Mapping[str, Any]
 def factor_names(table: pd.DataFrame) -> list[str]:
     """The factors of a table: its columns before "seed"."""
     return list(table.columns[: list(table.columns).index("seed")])
+
+
+def telling(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Those of the factors that the ones before them do not say.
+
+    >>> import pandas as pd
+    >>> telling(pd.DataFrame({"d": [200, 12, 12], "n": [1, 1, 2], "k": [5, 3, 3]}), ["d", "n", "k"])
+    ['d', 'n']
+    """
+    kept, cells = [], 1
+    for name in names:
+        if (found := len(table[[*kept, name]].drop_duplicates())) > cells:
+            kept, cells = [*kept, name], found
+    return kept
 
 
 def matching(table: pd.DataFrame, where: Where | None) -> pd.DataFrame:

@@ -282,11 +282,13 @@ class Store:
     def failures(
         self, experiment: Experiment | str, keys: Sequence[str] | None = None
     ) -> pd.DataFrame:
-        """The failed results: factors, ``seed``, ``error`` (a traceback), ``finished``."""
+        """The failed results: factors, ``seed``, ``error`` (a traceback), ``finished``.
+
+        Only the `keys`, in their order; left out: all, as they came.
+        """
         name, version = self._identity(experiment)
         rows = self._rows(tables.FAILED_OF_EXPERIMENT, name, version)
-        wanted = None if keys is None else set(keys)
-        rows = [row for row in rows if wanted is None or row[0] in wanted]
+        rows = rows if keys is None else tables.in_order(rows, keys)
         return tables.failures_of(rows, tables.factors_of(experiment, rows))
 
     def status(self) -> list[Count]:

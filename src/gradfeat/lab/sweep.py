@@ -10,7 +10,7 @@ from concurrent.futures import BrokenExecutor, Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from gradfeat.lab.cells import Value
@@ -76,6 +76,25 @@ def units_of(points: Sequence[Point], size: int, along: str | None = None) -> de
     return units
 
 
+def spread(units: Sequence[Unit]) -> deque[Unit]:
+    """A unit of each cell in turn, from the last on and back and forth through the grid.
+
+    Grids rise from small cells to large ones: in their order the time that is left, told by the
+    pace so far, would rise for as long as the run gets on.
+
+    >>> cells = [Point({"n": n}, 0, f"{n}") for n in range(8)]
+    >>> [unit[0].key for unit in spread(units_of(cells, 1))]
+    ['7', '2', '5', '0', '3', '6', '1', '4']
+    """
+    cells: dict[tuple[Value, ...], list[Unit]] = {}
+    for unit in reversed(units):
+        cells.setdefault(tuple(unit[0].cell.values()), []).insert(0, unit)
+    golden = (5**0.5 - 1) / 2  # multiples of it, sorted by their fractions, lie far apart
+    places = sorted(range(len(cells)), key=lambda place: place * golden % 1)
+    turns = zip_longest(*([*cells.values()][place] for place in places))
+    return deque(unit for turn in turns for unit in turn if unit)
+
+
 def _values(unit: Unit, along: str | None) -> tuple[Value, ...]:
     """The values of the factor `along`, at the first seed of a unit."""
     if along is None:
@@ -127,7 +146,7 @@ class Sweep:
         missing = [point for point in self.points if point.key not in there]
         self._cached = len(there)
         self._failed = sum(status == "failed" for status in there.values())
-        self._units = self._grouped(missing)
+        self._units = spread(self._grouped(missing))
         self._tell()
         return bool(missing)
 

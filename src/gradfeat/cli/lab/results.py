@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -32,17 +31,15 @@ _STYLES: dict[Outcome, str] = {
 
 
 def claims_table(judged: Judged) -> Table:
-    """Number, claim, source and rule in words; verdict, estimate, seeds; it fits 80 columns."""
+    """Number, claim with its source and what was estimated, verdict; it fits 80 columns."""
     table = text_table()
     table.add_column("", justify="right", width=2)
     table.add_column("claim", ratio=1)
     table.add_column("verdict", width=10)
-    table.add_column("estimate", width=18)
-    table.add_column("seeds", justify="right", width=5)
     for number, (claim, verdict) in enumerate(judged, start=1):
         outcome = verdict.outcome + " at other settings" * bool(verdict.elsewhere)
-        said = Text(outcome, style=_STYLES[verdict.outcome]), _numbers(verdict), str(verdict.n)
-        table.add_row(str(number), Group(*_about(claim, verdict)), *said)
+        said = Text(outcome, style=_STYLES[verdict.outcome])
+        table.add_row(str(number), Group(*_about(claim, verdict)), said)
     return table
 
 
@@ -51,12 +48,6 @@ def _about(claim: Claim, verdict: Verdict) -> list[Text]:
     if verdict.elsewhere:
         lines.append(Text(f"at settings that the claim is not about: {verdict.elsewhere}"))
     return lines
-
-
-def _numbers(verdict: Verdict) -> Text:
-    if not np.isfinite(verdict.estimate):
-        return Text("–")
-    return Text(f"{verdict.estimate:.4g}\n[{verdict.low:.4g}, {verdict.high:.4g}]")
 
 
 def counted(judged: Judged) -> str:

@@ -16,12 +16,11 @@ from gradfeat.cli.guard import Refused
 from gradfeat.drawing.numbers import MISSING, text_table
 from gradfeat.errors import choices
 from gradfeat.lab.intervals import limits_of
-from gradfeat.lab.rows import factor_names
+from gradfeat.lab.rows import factor_names, telling
 from gradfeat.maths.interval_ends import interval_ends
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 #: Rows that are printed; `gradfeat export` gives all.
 MOST_ROWS = 60
@@ -86,11 +85,14 @@ def summarised(table: pd.DataFrame, asked: str | None, console: Console) -> Summ
     """
     known, (names, parts) = scalar_metrics(table), _parts(table)
     metrics = known[:MOST_METRICS] if asked is None else _named(asked, known)
-    shown = _rows(parts[:MOST_ROWS], names, metrics)
+    columns = telling(table, names)
+    shown = _rows(parts[:MOST_ROWS], columns, metrics)
     while asked is None and len(metrics) > 1 and _width(shown, console) > console.width:
         metrics = metrics[:-1]
-        shown = _rows(parts[:MOST_ROWS], names, metrics)
+        shown = _rows(parts[:MOST_ROWS], columns, metrics)
     notes = _same(table, [name for name in factor_names(table) if name not in names])
+    if said := ", ".join(name for name in names if name not in columns):
+        notes.append(f"said by the settings that are shown (see show --about): {said}")
     return Summary(shown, notes + _left_out(table, metrics, len(parts)))
 
 
