@@ -25,14 +25,14 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(134, 3),
-    "catalogue": Room(12_354, 58),
-    "cli": Room(3_924, 26),
+    "catalogue": Room(12_355, 58),
+    "cli": Room(3_917, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(917, 7),
     "estimators": Room(3_361, 19),
     "figures": Room(1_616, 9),
     "interface": Room(1_193, 6),
-    "lab": Room(3_515, 19),
+    "lab": Room(3_550, 19),
     "maths": Room(4_480, 33),
     "models": Room(11_232, 70),
     "planning": Room(1_461, 10),
