@@ -29,7 +29,7 @@ from gradfeat.theory.committee import committee_error
 from gradfeat.theory.damian22_gradient import population_gradient
 from gradfeat.theory.damian22_noise import sampling_variance
 from gradfeat.theory.feature_resolvent import FeatureLimit
-from gradfeat.theory.finite_step_errors import finite_step_errors
+from gradfeat.theory.finite_step_errors import finite_step_errors, finite_step_share
 from gradfeat.theory.gradient_direction import gradient_direction, own_power
 from gradfeat.theory.kernel_curve import ridge_risk
 from gradfeat.theory.label_gradients import mixture_gradient
@@ -98,6 +98,7 @@ def step(rng: np.random.Generator) -> Numbers:
         ridge(relu(P + s * ETA["fresh"] * Q), y_head, relu(P_new + s * ETA["fresh"] * Q_new), f_new)
         for s in (1, -1)
     ]
+    heads = [one["a"] @ (W + s * ETA["fresh"] * G) for s, one in zip((1, -1), steps, strict=True)]
     beside = ridge(
         np.column_stack([relu(P), head @ beta]), y_head,
         np.column_stack([relu(P_new), new @ beta]), f_new, 1,
@@ -126,6 +127,7 @@ def step(rng: np.random.Generator) -> Numbers:
         "gradient_direction: alignment": float(beta @ _chat()) / math.sqrt(norm),
         "own_power: kappa": float((G**2).sum()) / along - 1,
         "learned_shares: linear": float(np.mean(held * (new @ _chat()))) / TEACHER.linear,
+        "finite_step_share: linear": 0.5 * sum(heads) @ _chat() / TEACHER.linear / 2,
         "feature_spectrum: first value": values[0],
         "first_layer_outlier": moved[0],
         "FeatureLimit: m_1": 2 * whole[0] - half[0],  # without what is of order 1/n
@@ -179,6 +181,9 @@ def step_theory() -> Numbers:
         "gradient_direction: alignment": float(direction.alignment),
         "own_power: kappa": float(own_power(PHI, direction, RELU)) / shared,
         "learned_shares: linear": float(learned_shares(PHI, PSI, LAM, RELU, N_ROWS)[0]),
+        "finite_step_share: linear": float(
+            finite_step_share(*SHAPE, part=TARGET.part(1), eta=ETA["fresh"], n=N_ROWS)
+        ),
         "feature_spectrum: first value": float(spectrum.outliers[0]),
         "first_layer_outlier": float(first_layer_outlier(PHI, PSI, RELU, TEACHER, eta=6.0)),
         "FeatureLimit: m_1": float(traces.m1),

@@ -6,14 +6,16 @@ Each group is (a draw, the theory, how many draws), both of which return numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.special import erf, ndtr
 
-from gradfeat.maths.activations import Tanh
+from gradfeat.maths.activations import CentredReLU, Tanh
 from gradfeat.maths.hermite import HermiteSeries
+from gradfeat.maths.multi_hermite import MultiHermite
 from gradfeat.theory.committee import committee_flow, committee_path
+from gradfeat.theory.finite_step_errors import finite_step_share
 from gradfeat.theory.generative_exponent import label_strengths
 from gradfeat.theory.input_spectra import gaussian_law, interval_law
 from gradfeat.theory.kernel_flow import flow_risk
@@ -21,8 +23,10 @@ from gradfeat.theory.label_gradients import BlockLaw, parity_gradient
 from gradfeat.theory.online_sgd import SphereSGD
 from gradfeat.theory.patterns import PatternLaw
 from gradfeat.theory.rfm_rounds import rfm_rounds
+from gradfeat.theory.ridge_errors import learned_shares
 from gradfeat.theory.second_step import second_gradient
 from gradfeat.theory.shi22_moments import gradient_moments, leading_signal, population_step
+from gradfeat.theory.teacher import Teacher
 from gradfeat.theory.zonal_spectrum import zonal_spectrum
 
 Numbers = dict[str, float]
@@ -300,6 +304,7 @@ def sizes() -> None:
         n = 5 * d * d // 9
         draw = lambda rng, n=n, d=d: first_error(rng, n, d)  # noqa: E731
         _size("rfm_rounds", n, d, draws, draw, first_theory(n, d))
+    shares()
 
 
 def _size(
@@ -317,6 +322,44 @@ def _size(
         f" {error:.1%} |",
         flush=True,
     )
+
+
+SQUARE, BEND = MultiHermite(((2, 0),), (0.5,)), 1 / math.sqrt(2 * math.pi)
+
+
+def shares() -> None:
+    """Print what a step has of He_2(x_1)/2 in x_1 + [He_2(x_1) + He_2(x_2)]/2, centred ReLU."""
+    print("\n| alpha | n | simulated | theory |\n|---|---|---|---|")
+    target = Teacher(MultiHermite(((1, 0), (2, 0), (0, 2)), (1.0, 0.5, 0.5)))
+    setting, alphas = (0.5, 2 / 3, 0.01, CentredReLU()), (0.1, 0.2, 0.3, 0.36, 0.42)
+    for n, draws in ((500, 400), (1_000, 150), (2_000, 40)):
+        found = [_shares(np.random.default_rng([2, n, k]), n, alphas) for k in range(draws)]
+        mean, error = np.mean(found, 0), np.std(found, 0, ddof=1) / math.sqrt(draws)
+        etas = n ** np.array(alphas)
+        theory = finite_step_share(*setting, target, part=SQUARE, eta=etas, n=n)
+        theory += learned_shares(*setting, n)[1]
+        for row in zip(alphas, mean, error, theory, strict=True):
+            print(
+                "| {:g} | {:,} | {:.4f} ± {:.4f} | {:.4f} |".format(row[0], n, *row[1:]), flush=True
+            )
+
+
+def _shares(rng: np.random.Generator, n: int, alphas: Sequence[float]) -> list[float]:
+    """Of one network, the mean over a and -a; float32."""
+    d, N, real = n // 2, 3 * n // 4, np.float32
+    X, new = (rng.standard_normal((n, d), dtype=real) for _ in range(2))
+    W = rng.standard_normal((N, d), dtype=real)
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    a = (rng.standard_normal(N) / math.sqrt(N)).astype(real)
+    y, y_new = (x[:, 0] + ((x[:, :2] ** 2).sum(1) - 2) / 2 for x in (X, new))
+    G = (a[:, None] * y * (W @ X.T > 0)) @ X / n
+    found = []
+    for eta in (sign * n**alpha for alpha in alphas for sign in (1, -1)):
+        V = W + real(eta) * G
+        F = np.maximum(new @ V.T, 0) - real(BEND)
+        head = np.linalg.solve(F.T @ F + real(0.01 * n) * np.eye(N, dtype=real), F.T @ y_new)
+        found.append(float(head @ (V[:, 0] ** 2 / np.linalg.norm(V, axis=1))) * BEND)
+    return np.reshape(found, (-1, 2)).mean(1).tolist()
 
 
 GROUPS: dict[str, tuple[Callable[[np.random.Generator], Numbers], Callable[[], Numbers], int]] = {

@@ -179,8 +179,6 @@ REASONS = {
     "degree_learned": "a whole number: steps of the curve of `damian22-samples`",
     "staircase_risk": "sums of shares, which have rows",
     "kernel_growth_bound": BOUND + "`chizat19-dial`",
-    "limit_share": "the limit of what `moniri24-multi-index` shows; its columns are those of"
-    " `limit_errors`",
     "step_spikes": "columns of `feature_spectrum`, which has a row",
     "step_size": RATE + "`benarous21-times`",
     "time_exponent": RATE + "`benarous21-times`",

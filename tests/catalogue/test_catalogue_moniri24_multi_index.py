@@ -15,9 +15,8 @@ def predicted() -> pd.DataFrame:
     """The quick grid with 5 seeds, nearly as theory has it."""
     exact = EXPERIMENT.theory_table(EXPERIMENT.cells("quick"))
     assert exact is not None
-    exact["along_share"] += 0.01 * exact["alpha"]  # in the limit some steps are level
     table = exact.merge(pd.DataFrame({"seed": range(5)}), how="cross")
-    names = ["test", "along_share", "beside_share"]
+    names = ["test", *PARTS]
     table[names] = (
         table[names].mul(1 + 1e-4 * table["seed"], axis=0).add(1e-6 * table["seed"], axis=0)
     )
@@ -29,12 +28,14 @@ def outcomes(table: pd.DataFrame) -> list[str]:
 
 
 def test_claims_hold_of_theory_and_fail_on_the_reverse(predicted):
-    assert outcomes(predicted) == ["holds"] * 3
+    assert outcomes(predicted) == ["holds"] * 4
     both = predicted.assign(beside_share=predicted["along_share"])
     assert outcomes(both)[0] == "fails"
+    for name in ("along_share", "linear_share"):
+        assert outcomes(predicted.assign(**{name: predicted[name] + 0.05}))[2] == "fails"
     falling = predicted.assign(along_share=-predicted["along_share"])
     assert outcomes(falling)[1] == "fails"
-    assert outcomes(predicted.assign(test=0.9 * predicted["test"]))[2] == "fails"
+    assert outcomes(predicted.assign(test=0.9 * predicted["test"]))[3] == "fails"
 
 
 def test_shares_are_those_of_many_rows():

@@ -14,14 +14,15 @@ from test_feature_resolvent import by_quadrature
 
 from gradfeat.maths import hermite
 from gradfeat.maths.activations import CentredReLU, ReLU, Tanh
+from gradfeat.maths.multi_hermite import MultiHermite
 from gradfeat.maths.step_names import RESIDUALS, Residual
 from gradfeat.theory.activation_coefficients import scaled_coefficients
 from gradfeat.theory.feature_resolvent import FeatureLimit
-from gradfeat.theory.finite_step_errors import finite_step_errors
+from gradfeat.theory.finite_step_errors import finite_step_errors, finite_step_share
 from gradfeat.theory.gradient_direction import gradient_direction
 from gradfeat.theory.head_law import HeadLaw
 from gradfeat.theory.one_step_errors import limit_errors
-from gradfeat.theory.ridge_errors import moments, random_feature_errors
+from gradfeat.theory.ridge_errors import learned_shares, moments, random_feature_errors
 from gradfeat.theory.step_resolvent import gamma, solve, step_grid
 from gradfeat.theory.teacher import Teacher
 
@@ -93,6 +94,56 @@ def test_second_column_of_huge_networks_has_a_constant_of_the_rows_norms(name, r
     printed = limit_errors(PHI, PSI, LAM, sigma, CUBIC, degree=2, residual=residual, printed=True)
     # The printed columns u, u^2 find more of this target.
     assert 1.005 < found.training_loss / printed.training_loss < 1.03
+
+
+#: x1 + He2(x1)/2 + He2(x2)/2, and its parts.
+TWO = Teacher(MultiHermite(((1, 0), (2, 0), (0, 2)), (1.0, 0.5, 0.5)))
+PARTS = [MultiHermite((one,), (c,)) for one, c in (((1, 0), 1.0), ((2, 0), 0.5), ((0, 2), 0.5))]
+
+
+def predicted_shares(eta: float, n: float) -> list[float]:
+    setting = (PHI, PSI, LAM, CentredReLU(), TWO)
+    return [float(finite_step_share(*setting, part=part, eta=eta, n=n)) for part in PARTS]
+
+
+def test_shares_without_a_step_and_of_huge_networks():
+    linear = float(learned_shares(PHI, PSI, LAM, CentredReLU(), 900)[0])
+    # The rule for E sigma^2 on fixed panels is good to 1e-9.
+    np.testing.assert_allclose(predicted_shares(1e-9, 900), [linear, 0, 0], atol=1e-8)
+    beta = gradient_direction(PHI, CentredReLU(), TWO)
+    slope = moments(CentredReLU())[1]
+    bend = PHI * beta.residual_power * (CentredReLU().derivative_second_moment() - slope)
+    kappa = float(bend / (slope * beta.norm_squared))
+    square = 2 * float(beta.alignment) ** 4 / (2 + (1 + kappa) ** 2)
+    # The next power of the step vanishes like n^{-1/20}.
+    assert predicted_shares(1e20**0.3, 1e20)[1:] == pytest.approx([square, 0], rel=5e-3)
+
+
+def test_shares_of_parts_add_up_and_scale():
+    alone = predicted_shares(9.0, 900)
+    powers = [part.norm_squared() for part in PARTS]
+    setting = (PHI, PSI, LAM, CentredReLU(), TWO)
+    whole = finite_step_share(*setting, part=TWO.target * 3.0, eta=[2.0, 9.0], n=900)[1]
+    # From a solution nearby Newton's method ends elsewhere within its 1e-10.
+    assert 3 * whole == pytest.approx(np.dot(alone, powers) / sum(powers), rel=1e-8)
+
+
+def test_shares_are_those_of_simulated_networks():
+    n, d, N, eta = 400, 200, 300, 400**0.36
+    draws = []
+    for k in range(24):
+        rng = np.random.default_rng(k)
+        W, a, (X0, X) = on_sphere(rng, N, d), rng.standard_normal(N), rng.standard_normal((2, n, d))
+        y0, y = (TWO.target(x[:, :2]) for x in (X0, X))
+        W = W + eta * gradient(SIGMAS["centred relu"], X0, W, a / math.sqrt(N), y0)
+        F = SIGMAS["centred relu"].values(X @ W.T)
+        head = np.linalg.solve(F.T @ F + n * LAM * np.eye(N), F.T @ y)
+        bent = W[:, :2] ** 2 / np.linalg.norm(W, axis=1, keepdims=True) / math.sqrt(2 * math.pi)
+        draws.append([head @ W[:, 0] / 2, *(head @ bent)])  # E relu(w.x) He_2(b.x)
+    # Beside the prediction is what random features have, a few 1/n.
+    found = z_score(np.array(draws) - [0, 5 / n, 5 / n], np.array(predicted_shares(eta, n)))
+    assert (found < 4).all()
+    assert (z_score(np.array(draws)[:, :2], 0.0) > 5).all()
 
 
 def gains(

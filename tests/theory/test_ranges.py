@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from gradfeat.maths.activations import CentredReLU
+from gradfeat.maths.multi_hermite import MultiHermite
 from gradfeat.theory.committee import committee_error, committee_flow, committee_path
-from gradfeat.theory.finite_step_errors import finite_step_errors
+from gradfeat.theory.finite_step_errors import finite_step_errors, finite_step_share
 from gradfeat.theory.generative_exponent import label_strengths
 from gradfeat.theory.head_law import HeadLaw
 from gradfeat.theory.input_spectra import gaussian_law
 from gradfeat.theory.kernel_curve import ridge_risk
 from gradfeat.theory.kernel_flow import kernel_growth_bound, lazy_loss
-from gradfeat.theory.one_step_errors import limit_errors, limit_share
+from gradfeat.theory.one_step_errors import limit_errors
 from gradfeat.theory.one_step_spectrum import feature_spectrum, first_layer_outlier
 from gradfeat.theory.online_sgd import SphereSGD, step_size, time_exponent
 from gradfeat.theory.reused_sample_errors import reused_sample_errors
@@ -62,6 +63,10 @@ def test_overlaps_that_no_weights_have_are_refused(Q, R):
             call([[Q]], [[R]], [[1.0]])
 
 
+def share(degrees: tuple[int, ...], c: float, eta: float = 1.0, n: float = 900.0) -> np.ndarray:
+    return finite_step_share(*SETTING, part=MultiHermite((degrees,), (c,)), eta=eta, n=n)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -89,8 +94,10 @@ def test_overlaps_that_no_weights_have_are_refused(Q, R):
         ),
         (lambda: kernel_growth_bound(8, 1.0, -1.0), "size is -1.0: give a finite"),
         (lambda: round_exponent(0.5), "round is 0.5"),
-        (lambda: limit_share(*SETTING, degree=1, part=3), "part was 3: give a degree"),
-        (lambda: limit_share(*SETTING, degree=1, part=1), "part was 1: give a degree"),
+        (lambda: share((1,), 0.0), "give a function of the target's 1 directions"),
+        (lambda: share((1, 0), 1.0), "give a function of the target's 1 directions"),
+        (lambda: share((1,), 1.0, eta=-1.0), "The step size is -1.0: give a finite number"),
+        (lambda: share((1,), 1.0, n=0.0), "n is 0.0: give a finite number of rows above 0"),
     ],
 )
 def test_numbers_outside_their_range_are_refused(call, words):
@@ -123,7 +130,7 @@ def product(u: np.ndarray) -> np.ndarray:
         lambda: Teacher.single((0.0, 1.0), 1e200),
         lambda: finite_step_errors(0.5, 0.7, 1e-300, *SETTING[3:], eta=1.0, n=900),
         lambda: finite_step_errors(0.5, 0.7, 0.01, *SETTING[3:], eta=1.0, n=900, gradient_phi=0.0),
-        lambda: limit_share(*SETTING, degree=40, part=2),
+        lambda: share((1,), 1.0, n=math.inf),
         lambda: first_layer_outlier(0.5, 0.0, *SETTING[3:], eta=1.0),
         lambda: first_layer_outlier(0.5, 0.7, *SETTING[3:], eta=[1.0, math.nan]),
         lambda: learned_shares(*SETTING[:4], 0),

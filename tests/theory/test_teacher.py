@@ -59,6 +59,9 @@ def test_what_is_known_given_u_is_an_average_over_the_rest():
         assert means[place] == pytest.approx(w @ f)
         np.testing.assert_allclose(slopes[place], w @ TARGET.gradient(rows), atol=1e-12)
         assert squares[place] == pytest.approx(w @ f**2)
+        part = teacher.given(u, rho, polynomial("x1*x2 + x3 + 2"))
+        g = rows[:, 0] * rows[:, 1] + rows[:, 2] + 2
+        assert [one[place] for one in (part[0], part[2])] == pytest.approx([w @ g, w @ (g * f)])
 
 
 def test_errors_do_not_depend_on_the_axes_of_the_target():

@@ -107,7 +107,7 @@ if TYPE_CHECKING:
         query_tolerance,
         transfer_loss,
     )
-    from gradfeat.theory.finite_step_errors import finite_step_errors
+    from gradfeat.theory.finite_step_errors import finite_step_errors, finite_step_share
     from gradfeat.theory.generative_exponent import generative_exponent
     from gradfeat.theory.gradient_direction import gradient_direction, limit_degree, own_power
     from gradfeat.theory.head_law import HeadLaw
@@ -115,7 +115,7 @@ if TYPE_CHECKING:
     from gradfeat.theory.kernel_curve import ridge_risk, tuned_risk
     from gradfeat.theory.kernel_flow import kernel_growth_bound, lazy_loss
     from gradfeat.theory.label_gradients import BlockLaw, mixture_gradient, parity_gradient
-    from gradfeat.theory.one_step_errors import column_errors, limit_errors, limit_share
+    from gradfeat.theory.one_step_errors import column_errors, limit_errors
     from gradfeat.theory.one_step_spectrum import feature_spectrum, first_layer_outlier
     from gradfeat.theory.online_sgd import SphereSGD, step_size, time_exponent
     from gradfeat.theory.patterns import PatternLaw, best_linear_accuracy

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
+from ..maths.multi_hermite import MultiHermite
 from ..maths.step_names import Residual, RowLaw, lengths_vary
 from .gradient_direction import MOST_REST, GradientDirection, gradient_direction, rest_share
 from .head_law import GAUSSIAN_HEAD, HeadLaw
@@ -73,6 +74,55 @@ def finite_step_errors(
     return RidgeErrors(*np.reshape(found, (-1, 3)).T.reshape(3, *arrays[0].shape))
 
 
+def finite_step_share(
+    phi: float,
+    psi: float,
+    penalty: float,
+    activation: Activation,
+    teacher: Teacher,
+    *,
+    part: MultiHermite,
+    eta: ArrayLike,
+    n: float,
+) -> np.ndarray:
+    """E[f p]/E p^2, the share that the network f after a step has of a part p of its target.
+
+    A row's part in K^{-1} y is r(u) times what f, fitted without this row, misses of its y. So
+    E[f p] = E[y p] - E[(p/r) K^{-1} y], in the columns of the errors. At l = 2 the share of
+    He_2(chat.x) tends to 2 cos^4/(2 + (1 + kappa)^2), for a centred activation and target.
+
+    `part`: a function of the target's directions, not 0; the residual is y, the head Gaussian.
+    Regime: that of `finite_step_errors`: nan beyond. A part beside chat of degree 2 or more has the
+    share 0 here, in random features of n rows one of order 1/n (`learned_shares`).
+    Raises ValueError when a number is out of its range, or the part is 0 or of other directions.
+    Source: derived here, by leaving one row out.
+
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> square = MultiHermite(((2, 0),), (0.5,))  # of x1 + He2(x1)/2 + He2(x2)/2
+    >>> teacher = Teacher(MultiHermite(((1, 0), (2, 0), (0, 2)), (1.0, 0.5, 0.5)))
+    >>> setting = (0.5, 2 / 3, 0.01, CentredReLU(), teacher)
+    >>> finite_step_share(*setting, part=square, eta=[2.0, 1000**0.3], n=1000).round(3).tolist()
+    [0.004, 0.097]
+    """
+    if part.r != teacher.target.r or not part.norm_squared() > 0:
+        raise ValueError(
+            f"The part was {part}: give a function of the target's {teacher.target.r} directions"
+            " that is not 0."
+        )
+    traces = feature_limit(phi, psi, activation).traces(penalty)
+    step = _Step(activation, "y", "sphere", False, GAUSSIAN_HEAD)
+    start, near, found = (float(traces.m1), float(traces.g)), None, []
+    for size in np.ravel(eta):
+        _check(size, n)
+        fit = step.fitted(phi, psi, penalty, size, n, teacher, phi, start, near)
+        if fit is None:
+            found.append(np.nan)
+            continue
+        form, near = fit
+        found.append(form.held(part, *near.values) / part.norm_squared())
+    return np.reshape(found, np.shape(eta))
+
+
 @dataclass(frozen=True)
 class _Step:
     """What all cells of a call share."""
@@ -102,27 +152,46 @@ class _Step:
             known = random_feature_errors(*setting, rows=self.rows, intercept=self.intercept)
             parts = known.training_loss, known.training_error, known.test_error
             return (float(parts[0]), float(parts[1]), float(parts[2])), near
-        width, ratio = n * phi / psi, psi / phi
-        setting = (self.activation, teacher, self.residual, width)
-        direction = gradient_direction(gradient_phi, *setting)
-        if rest_share(eta, width, gradient_phi, direction, self.activation) > MOST_REST:
+        found = self.fitted(phi, psi, penalty, eta, n, teacher, gradient_phi, start, near)
+        if found is None:
             return (np.nan, np.nan, np.nan), near
-        sizes = {"eta": eta, "phi": gradient_phi, "width": width}
-        grid = step_grid(self.activation, direction, **sizes, head=self.head)
-        form = _Form.of(grid, teacher, direction, phi, psi, n, self.rows, self.intercept)
-        solved = solve(grid, phi, ratio, penalty * ratio, start, near)
+        form, solved = found
         r, g = solved.values
         loss = float(np.real(form.value(r, g)))
         even, left_out = (
             float(np.imag(form.value(*solved.moved(change)))) / TINY
             for change in (np.ones_like(r), 1 / r**2)
         )
+        ratio = solved.ratio
         return (penalty * loss, -(penalty**2) * ratio * even, -left_out / ratio), solved
+
+    def fitted(
+        self,
+        phi: float,
+        psi: float,
+        penalty: float,
+        eta: float,
+        n: float,
+        teacher: Teacher,
+        gradient_phi: float,
+        start: tuple[float, float],
+        near: StepResolvent | None = None,
+    ) -> tuple[_Form, StepResolvent] | None:
+        """The form of the fit and its resolvent; None where the gradient's rest is too large."""
+        width, ratio = n * phi / psi, psi / phi
+        setting = (self.activation, teacher, self.residual, width)
+        direction = gradient_direction(gradient_phi, *setting)
+        if rest_share(eta, width, gradient_phi, direction, self.activation) > MOST_REST:
+            return None
+        sizes = {"eta": eta, "phi": gradient_phi, "width": width}
+        grid = step_grid(self.activation, direction, **sizes, head=self.head)
+        form = _Form.of(grid, teacher, direction, phi, psi, n, self.rows, self.intercept)
+        return form, solve(grid, phi, ratio, penalty * ratio, start, near)
 
 
 @dataclass(frozen=True)
 class _Form:
-    """q = (psi/phi) y^T K^{-1} y/n as a function of r and g.
+    """p^T K^{-1} y/n as a function of r and g, p another function of a row, or y.
 
     Columns P: he_k(u) and zeta he_k(u), zeta = the part of chat.x beside u. With V the neurons'
     weights on them, K has P M P^T/N on top of the bulk, M = N E_a[g V V^T]. The target's other
@@ -132,9 +201,10 @@ class _Form:
     grid: StepGrid
     phi: float
     ratio: float
-    y: np.ndarray  #: (2 K,), the target in the columns P.
-    other: np.ndarray  #: (K, r), the target in v he_k(u): the rows of E[grad f*|u] beside chat.
-    noise: np.ndarray  #: (U,), what is left of E y^2 given u.
+    teacher: Teacher
+    rho: float  #: cos(beta, chat).
+    y: np.ndarray  #: (U, 2 + r), given u: the target's mean, and its slopes along zeta and each v.
+    power: np.ndarray  #: (U,), E[y^2|u].
     outer: np.ndarray  #: (A, 2 K, 2 K), N E[V V^T | a].
     intercept: bool
 
@@ -151,44 +221,57 @@ class _Form:
     ) -> _Form:
         length = float(np.sqrt(direction.norm_squared))
         rho = teacher.linear / length if length > 0 else 0.0
-        y, other, noise = _target(grid, teacher, rho)
+        y, power = _given(grid, teacher, rho, teacher.target)
         width, d = n * phi / psi, n * phi
         lengths = 2 / d * lengths_vary(rows)
         initial = float(direction.initial) / max(length, 1e-300)
         outer = _outer(grid, rho, initial, width, d, lengths)
-        return _Form(grid, phi, psi / phi, y, other, noise, outer, intercept)
+        power = power + np.square(teacher.noise)
+        return _Form(grid, phi, psi / phi, teacher, rho, y, power, outer, intercept)
 
     def value(self, r: np.ndarray, g: np.ndarray) -> np.ndarray:
-        """q, complex where r and g are."""
+        """(psi/phi) y^T K^{-1} y/n, complex where r and g are."""
+        return self.ratio * self._between(self.y, self.power, r, g)
+
+    def held(self, part: MultiHermite, r: np.ndarray, g: np.ndarray) -> float:
+        """E[f p] of the fit f: [K^{-1} y]_i = r(u_i) (y_i - f(x_i)) with row i left out of f."""
+        p, product = _given(self.grid, self.teacher, self.rho, part)
+        return self.grid.mass @ product - self._between(p / r[:, None], product / r, r, g)
+
+    def _between(
+        self, p: np.ndarray, product: np.ndarray, r: np.ndarray, g: np.ndarray
+    ) -> np.ndarray:
+        """p^T K^{-1} y/n from what p is given u, and E[p y|u]."""
         grid = self.grid
+        of_p, of_y = ((grid.he.T * grid.mass) @ one for one in (p, self.y))
+        left_of = (p - grid.he @ of_p) * (self.y - grid.he @ of_y)
+        beyond = product - (p * self.y).sum(1) + left_of.sum(1)  # what no column has
         M = np.einsum("a,ajk->jk", g * grid.weights, self.outer)
         inner = self.phi * gamma(grid, self.phi, r)
         left = self._held(np.kron(np.eye(2), inner), M)  # P^T K^{-1} P
-        b = left @ self.y
-        constant = b[0] ** 2 / left[0, 0] if self.intercept else 0.0
-        q = (self.noise * r) @ grid.mass + self.y @ b - constant
-        if self.other.any():
+        b, c = (left @ one[:, :2].T.ravel() for one in (of_p, of_y))
+        q = (beyond * r) @ grid.mass + of_p[:, :2].T.ravel() @ c
+        q = q - (b[0] * c[0] / left[0, 0] if self.intercept else 0.0)
+        if of_p[:, 2:].any() and of_y[:, 2:].any():
             slopes = (grid.slope.T * (g * grid.weights * grid.own)) @ grid.slope / self.phi
             beside = self._held(inner, slopes / self.ratio)
-            q = q + np.einsum("ji,jk,ki->", self.other, beside, self.other)
-        return self.ratio * q
+            q = q + np.einsum("ji,jk,ki->", of_p[:, 2:], beside, of_y[:, 2:])
+        return q
 
     def _held(self, inner: np.ndarray, M: np.ndarray) -> np.ndarray:
         """(D^{-1} + (psi/phi) M)^{-1} of the columns' D = `inner`."""
         return np.linalg.solve(np.eye(len(M)) + self.ratio * inner @ M, inner)
 
 
-def _target(
-    grid: StepGrid, teacher: Teacher, rho: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """f* in he_k(u) and zeta he_k(u), in v he_k(u), and the variance of y given u that is left."""
-    means, slopes, squares = teacher.given(grid.u, rho)
+def _given(
+    grid: StepGrid, teacher: Teacher, rho: float, part: MultiHermite
+) -> tuple[np.ndarray, np.ndarray]:
+    """E[p|u] and the slopes of p along zeta and each v given u, (U, 2 + r), and E[p f*|u]."""
+    means, slopes, products = teacher.given(grid.u, rho, part)
     along = slopes @ teacher.along
+    beside = np.sqrt(max(1 - rho**2, 0.0)) * along
     other = slopes - np.outer(along, teacher.along)
-    values = np.column_stack([means, np.sqrt(max(1 - rho**2, 0.0)) * along, other])
-    kept = grid.he.T @ (grid.mass[:, None] * values)
-    held = np.square(values).sum(1) - np.square(values - grid.he @ kept).sum(1)
-    return kept[:, :2].T.ravel(), kept[:, 2:], squares + np.square(teacher.noise) - held
+    return np.column_stack([means, beside, other]), products
 
 
 def _outer(

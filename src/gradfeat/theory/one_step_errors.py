@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
-from ..maths.ranges import within
 from ..maths.step_names import Residual, RowLaw
 from .column_gain import (
     MOST_POWERS,
     column_gain,
     power_columns,
     step_columns,
-    target_components,
 )
 from .gradient_direction import gradient_direction, own_power
 from .head_law import GAUSSIAN_HEAD, HeadLaw
@@ -113,47 +111,6 @@ def limit_errors(
             asked == l_max, np.stack([np.broadcast_to(one, shape) for one in found]), gains
         )
     return errors_from(q - gains[0], dq - gains[1], traces, penalty)
-
-
-def limit_share(
-    phi: float,
-    psi: float,
-    penalty: float,
-    activation: Activation,
-    teacher: Teacher,
-    *,
-    degree: int,
-    part: int,
-) -> float:
-    """Share of c_{*part} He_part(b.x), part >= 2, in a network that has `degree` columns more.
-
-    With coefficients p = (Z^T diag(v) Z)^{-1} Z^T diag(v) y of the columns Z, the network holds
-    (Z p)_r he_r(u), which has cos(beta, b)^r of he_r(b.x). At l = 2 and for a centred activation
-    and target the share of He_2 is 2 cos^4/(2 + (1 + kappa)^2).
-
-    Regime: that of `limit_errors`, first weights on the sphere.
-    Raises ValueError where part is not 2 or more or the target has no such part.
-    Source: derived here, as `limit_errors`.
-
-    >>> from gradfeat.maths.activations import CentredReLU
-    >>> setting = (0.5, 2 / 3, 0.01, CentredReLU(), Teacher.single((0.0, 1.0, 0.5), noise=0.5**0.5))
-    >>> [round(limit_share(*setting, degree=l, part=2), 4) for l in (1, 2)]  # 1/4 * 2/(2 + 9/4)
-    [0.0, 0.1176]
-    """
-    if part < 2 or teacher.components(part)[part] == 0:
-        raise ValueError(f"The part was {part}: give a degree of 2 or more that the target has.")
-    within(0, MOST_POWERS, degree=degree)
-    traces = feature_limit(phi, psi, activation).traces(penalty)
-    direction = gradient_direction(phi, activation, teacher)
-    size = max(degree, len(teacher.coefficients) - 1, part) + 1
-    own = own_power(phi, direction, activation)
-    Z = step_columns(activation, direction, own, degree, size)
-    v = np.full(size, float(traces.s))
-    v[:2] = float(traces.s0), float(traces.t)
-    root, y = np.sqrt(v), target_components(teacher, direction.alignment, size)
-    Z = Z / np.maximum(np.linalg.norm(Z, axis=0), 1e-300)
-    held = Z @ np.linalg.lstsq(root[:, None] * Z, root * y, rcond=1e-9)[0]
-    return float(held[part] * direction.alignment**part / teacher.components(part)[part])
 
 
 def column_errors(

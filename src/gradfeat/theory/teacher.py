@@ -130,35 +130,36 @@ class Teacher:
         c[: len(self.coefficients)] = self.coefficients
         return (c * root_factorials(size - 1))[: k_max + 1]
 
-    def given(self, u: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """E[f*|u], E[grad f*|u] and E[f*^2|u] for N(0, 1) variables u with E[u z] = rho chat.
+    def given(
+        self, u: np.ndarray, rho: float, part: MultiHermite | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """E[p|u], E[grad p|u] and E[p f*|u] for N(0, 1) variables u with E[u z] = rho chat.
 
-        sum_k C_k(chat^k) rho^k He_k(u)/k!, C_k the tensors of f*, its gradient and its square.
+        sum_k C_k(chat^k) rho^k He_k(u)/k!, C_k the tensors of p, its gradient and the product.
 
-        `u`: (U,); returns (U,), (U, r), (U,).
+        `u`: (U,); `part`: p, left out: f*; returns (U,), (U, r), (U,).
 
         >>> product = Teacher(MultiHermite(((1, 1),), (1.0,)))
         >>> [found.round(12).tolist() for found in product.given(np.array([2.0]), 0.5)]
         [[0.0], [[0.0, 1.0]], [1.75]]
         """
-        means, slopes, squares = _along(self.target, tuple(self.along))
-        powers = rho ** np.arange(len(squares))
-        found = np.column_stack([means, slopes, squares]) * powers[:, None]
+        part = self.target if part is None else part
+        found = _along(part, self.target, tuple(self.along))
+        found = found * rho ** np.arange(len(found))[:, None]
         values = hermite_e.hermeval(u, found)
         return values[0], values[1:-1].T, values[-1]
 
 
 @lru_cache(64)
-def _along(g: MultiHermite, along: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """C_k(chat^k)/k!, k to twice the degree, of g, of each part of its gradient, and of g^2."""
-    if len(g.degrees) > MOST_TERMS:
+def _along(p: MultiHermite, f: MultiHermite, along: tuple[float, ...]) -> np.ndarray:
+    """C_k(chat^k)/k!, k to both degrees, of p, of each part of its gradient, and of p f."""
+    terms = max(len(p.degrees), len(f.degrees))
+    if terms > MOST_TERMS:
         raise ValueError(
-            f"The target has {len(g.degrees)} terms: give a polynomial of at most {MOST_TERMS}."
+            f"The target has {terms} terms: give a polynomial of at most {MOST_TERMS}."
         )
-    chat, degrees = np.array([along]), range(2 * g.degree + 1)
-
-    def series(h: MultiHermite) -> list[float]:
-        return [float(h.contract(k, chat)[0]) / math.factorial(k) for k in degrees]
-
-    slopes = np.array([series(g.derivative(i)) for i in range(g.r)])
-    return np.array(series(g)), slopes.T, np.array(series(g.times(g)))
+    chat, degrees = np.array([along]), range(p.degree + f.degree + 1)
+    of = [p, *(p.derivative(i) for i in range(p.r)), p.times(f)]
+    return np.array(
+        [[float(h.contract(k, chat)[0]) / math.factorial(k) for h in of] for k in degrees]
+    )
