@@ -57,13 +57,16 @@ def test_it_is_what_its_estimator_is(X, labels):
     assert model.score(X, labels) > 0.8
 
 
-@pytest.mark.parametrize("codes", [{"up": 3, "down": 7}, {"up": True, "down": False}])
-def test_labels_keep_their_type(X, labels, codes):
-    y = labels.map(codes)
+@pytest.mark.parametrize("codes", [(3, 7), (True, False), (1.0, 2.0)])
+def test_labels_keep_their_type(X, labels, tmp_path, codes):
+    y = labels.map({"up": codes[0], "down": codes[1]})
     model = logistic().fit(X, y)
-    said = model.predict(X)
-    assert said.dtype == y.dtype
-    assert (said == y).mean() > 0.8
+    save(model, tmp_path / "m.gradfeat")
+    for same in (model, load(tmp_path / "m.gradfeat")):
+        said = same.predict(X)
+        assert said.dtype == y.dtype
+        assert (said == y).mean() > 0.8
+        assert same.score(X, y) == (said == y).mean()
 
 
 def test_clones_are_unfitted_and_have_the_same_parameters(X, frame):

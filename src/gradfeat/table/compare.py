@@ -314,4 +314,5 @@ def table_model(
     if kept.predictions is not None:
         about["classes"] = about_classes(table.y_test, kept.predictions.values, classes)
         held = held_scores(table.y_test, kept.predictions, scale)
-    return TableModel.of(table.encoder, model, request.target, classes, about, held, scale)
+    rest = classes, about, held, scale, table.target.labels
+    return TableModel.of(table.encoder, model, request.target, *rest)

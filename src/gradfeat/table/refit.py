@@ -88,7 +88,9 @@ def refit_model(
         "classes": about_classes(found.values[split.test], said.values, found.classes),
     }
     scores_held = held_scores(found.values[split.test], said)
-    new = TableModel.of(encoder, estimator, target, found.classes, about, scores_held)
+    new = TableModel.of(
+        encoder, estimator, target, found.classes, about, scores_held, labels=found.labels
+    )
     told = (*_about_gaps(found, lost), *others, *remarks)
     return Refitted(new, told, with_places(unread, table))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -216,3 +216,34 @@ def held_out(
         share = max(1, min(round(wanted * rows / held), rows - 1))
         tested += sample.some(count, share)
     return tested
+
+
+#: What the values of a target are whose classes are told as text.
+LabelKind = Literal["text", "integer", "number", "boolean"]
+
+
+def label_kind(column: pd.Series) -> LabelKind:
+    """What the values of a target of classes are, by their dtype."""
+    if column.dtype == "category":
+        column = column.astype(column.cat.categories.dtype)
+    if types.is_bool_dtype(column.dtype):
+        return "boolean"
+    if not types.is_numeric_dtype(column.dtype):
+        return "text"
+    return "integer" if types.is_integer_dtype(column.dtype) else "number"
+
+
+def typed(classes: Sequence[str], kind: LabelKind) -> NDArray[Any]:
+    """The classes as values of their kind.
+
+    >>> typed(["0", "1"], "integer"), typed(["False", "True"], "boolean")
+    (array([0, 1]), array([False,  True]))
+    """
+    match kind:
+        case "integer":
+            return np.array([int(label) for label in classes])
+        case "number":
+            return np.array([float(label) for label in classes])
+        case "boolean":
+            return np.array([label == "True" for label in classes])
+    return np.array(classes, dtype=object)

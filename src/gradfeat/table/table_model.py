@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, cast
@@ -30,6 +31,7 @@ from gradfeat.table.conformal import bound, interval_columns, set_column
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.read import as_frame, read_table
 from gradfeat.table.results import UnreadCells
+from gradfeat.table.row_sample import LabelKind, label_kind, typed
 from gradfeat.table.target import AS_IS, TargetScale
 from gradfeat.table.trusted import packed, unpacked
 from gradfeat.table.unread import NotFinite, refuse_unread, unread_sentence
@@ -117,10 +119,12 @@ class TableModel(BaseEstimator):
         about: Mapping[str, Any] | None = None,
         held: NDArray[np.float64] | None = None,
         scale: TargetScale = AS_IS,
+        labels: LabelKind = "text",
     ) -> TableModel:
         """The model of an estimator that was fitted to encoded rows (and class codes)."""
-        names, labels = encoder.columns_, np.array(classes, dtype=object)
-        model = cls(clone(fitted, safe=False))._set(encoder, fitted, target, labels, names)
+        names, values = encoder.columns_, typed(classes, labels)
+        model = cls(clone(fitted, safe=False))._set(encoder, fitted, target, values, names)
+        model.classes = tuple(classes)
         model.about, model.scale = about or {}, scale
         model.held = np.zeros(0) if held is None else held
         return model
@@ -302,8 +306,7 @@ class TableModel(BaseEstimator):
             scale = self.scale
             further = {} if score is None else interval_columns(self.target, f, score, scale)
             return pd.DataFrame({name: f, **further})
-        labels = np.array(self.classes, dtype=object)[f.argmax(axis=1)]
-        columns = {}
+        labels, columns = self._labelled(f), {}
         if gives_probabilities(self.estimator_):
             columns = {f"probability_{label}": f[:, k] for k, label in enumerate(self.classes)}
         if score is not None:
@@ -335,7 +338,9 @@ class TableModel(BaseEstimator):
 
     def to_contents(self) -> Contents:
         """Encoder, estimator, labels and scores, for saving: see :func:`gradfeat.save`."""
+        kind = label_kind(pd.Series(self.classes_)) if self.classes else "text"
         state: dict[str, Any] = {"target": self.target, "classes": list(self.classes)}
+        state["labels"] = kind
         state |= {"about": dict(self.about), "shift": self.scale.shift}
         own = self.own
         inner = self.estimator_.to_contents() if own else _sklearn_contents(self.estimator_)
@@ -352,16 +357,15 @@ class TableModel(BaseEstimator):
             encoder, inner = contents.part("encoder"), contents.part("estimator")
             held, state = contents.arrays["held"], contents.state
             target, classes, about = str(state["target"]), state["classes"], dict(state["about"])
-            scale = TargetScale(state["shift"])
+            scale, labels = TargetScale(state["shift"]), state["labels"]
             TextOptions.kept(about.get("text", {}))
         except (KeyError, TypeError) as error:
             raise ModelFileError(
                 f"The saved table model lacks a part ({error}): fit and save it again."
             ) from None
         read = _sklearn_estimator if inner.kind == SKLEARN else estimator_from
-        return TableModel.of(
-            TableEncoder.from_contents(encoder), read(inner), target, classes, about, held, scale
-        )
+        read_back = TableEncoder.from_contents(encoder), read(inner)
+        return TableModel.of(*read_back, target, classes, about, held, scale, labels)
 
     def to_device(self, device: str) -> TableModel:
         """A copy whose estimator lives on `device`.
@@ -373,10 +377,9 @@ class TableModel(BaseEstimator):
                 f"The model ({self.about.get('method', type(self.estimator_).__name__)}) computes "
                 "on the CPU alone: leave the device out."
             )
-        moved = self.estimator_.to_device(device)
-        return TableModel.of(
-            self.encoder, moved, self.target, self.classes, self.about, self.held, self.scale
-        )
+        moved = copy(self)
+        moved.estimator_ = self.estimator_.to_device(device)
+        return moved
 
 
 def _warn(unread: Sequence[UnreadCells], frame: pd.DataFrame, level: int) -> None:

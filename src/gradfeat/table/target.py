@@ -17,7 +17,7 @@ from gradfeat.rows.sources.words import counted, listing, near_names
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.number_formats import LARGEST
 from gradfeat.table.reading.plan import as_text, content
-from gradfeat.table.row_sample import column_of, is_numbers
+from gradfeat.table.row_sample import LabelKind, column_of, is_numbers, label_kind
 
 Task = Literal["regression", "classification"]
 
@@ -102,7 +102,7 @@ class Target:
     `values` (n,) are float64, or int64 codes of classes: ``classes[code]`` is the label, in order
     of size (numbers) or of the alphabet. They stand at `rows` (n,) of the table; `rows_dropped`
     have no target. `remark` says what was decided and how to have it otherwise. A quantity is
-    learned on `scale`.
+    learned on `scale`. `labels` is the kind of the values that the classes are the text of.
     """
 
     values: np.ndarray
@@ -112,6 +112,7 @@ class Target:
     rows_dropped: int
     remark: str
     scale: TargetScale = AS_IS
+    labels: LabelKind = "text"
 
     @property
     def outputs(self) -> int:
@@ -150,7 +151,10 @@ def prepare_target(
         return Target(values, chosen, (), rows, int((~kept).sum()), remark)
     classes = _classes(target, column, text)
     codes = text.map({label: code for code, label in enumerate(classes)}).to_numpy(dtype=np.int64)
-    return Target(codes, chosen, classes, rows, int((~kept).sum()), remark)
+    dropped, kind = int((~kept).sum()), label_kind(column)
+    if kind == "number" and bool((_numbers(column) % 1 == 0).all()):
+        kind = "integer"  # stored as floats beside gaps
+    return Target(codes, chosen, classes, rows, dropped, remark, labels=kind)
 
 
 def refuse_missing(target: str, missing: int, rows: int) -> None:
