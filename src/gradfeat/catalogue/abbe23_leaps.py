@@ -143,7 +143,7 @@ def _law(leap: int, d: np.ndarray) -> np.ndarray:
 
 def _shares(ax: Axes, table: DataFrame) -> None:
     """The second direction's share in one run of each leap, over rows divided by d."""
-    style.dress(ax, "Share of the second direction", "rows / d", "share of the first layer", "both")
+    style.dress(ax, "Shares of both directions", "rows / d", "share of the first layer", "both")
     for leap, color in COLORS.items():
         rows = only(table, leap=leap)
         if len(rows):
@@ -152,7 +152,7 @@ def _shares(ax: Axes, table: DataFrame) -> None:
             ax.plot(x, row["share_2"], color=color, linewidth=1.2, label=name)
             ax.plot(x, row["share_1"], color=color, linewidth=0.8, linestyle=style.DASHES)
     ax.set_xscale("log")
-    ax.plot([], [], color=style.QUIET, linewidth=0.8, linestyle=style.DASHES, label="of the first")
+    ax.plot([], [], color=style.QUIET, linewidth=0.8, linestyle=style.DASHES, label="direction 1")
 
 
 EXPERIMENT = Experiment(

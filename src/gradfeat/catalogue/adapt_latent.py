@@ -103,8 +103,9 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
         few = "one direction" if r == 1 else f"{r} directions"
         rows = only(table, target=target, r=r, n=n)
         title = f"{TARGETS[str(target)].capitalize()}, {few}, n = {n:,}"
-        for found, own in loss_panel(ax, rows, "d", ("method", NAMES), title):
-            if theory_table is not None and own["method"].iloc[0] == "kernel":
+        known = ("kernel",) if theory_table is not None else ()
+        for found, own in loss_panel(ax, rows, "d", ("method", NAMES), title, apart=4, known=known):
+            if own["method"].iloc[0] in known:
                 theory_line(ax, own, "d", "loss", theory, found.mark.color, "theory of the kernel")
     row = table.iloc[0]
     return finished(

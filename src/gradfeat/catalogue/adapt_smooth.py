@@ -120,7 +120,7 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     for ax, (method, title) in zip(axes, TITLES.items(), strict=False):
         rows = only(table, method=method)
         scaled = rows.assign(loss=rows["loss"] * rows["n"])
-        drawn = loss_panel(ax, scaled, "n", ("s", TARGETS), title, base=10, connect=False)
+        drawn = loss_panel(ax, scaled, "n", ("s", TARGETS), title, base=10, connect=False, apart=3)
         ax.set_ylabel(r"n × test loss $E(f-f^*)^2$")
         for found, own in drawn if theory_table is not None else []:
             _theory_line(ax, own, found.mark.color)

@@ -31,6 +31,8 @@ SUPPORTS = {
     "near": "near the plane",
     "full": "all of space",
 }
+#: Supports of Gaussian inputs, of which the kernel's eigenvalues are known.
+GAUSSIAN = ("subspace", "near", "full")
 
 
 def trial(
@@ -114,19 +116,21 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
 
 
 def _panel(ax: Axes, rows: DataFrame, x: str, title: str, lines: bool) -> None:
-    for found, own in loss_panel(ax, rows, x, ("support", SUPPORTS), title, apart=2):
-        method, support = (own[name].iloc[0] for name in ("method", "support"))
-        if lines and support != "manifold" and method == "kernel":
-            theory_line(ax, own, x, "loss", theory, found.mark.color, points=9)
-            if support != "full":
-                ax.lines[-1].set_linestyle((0, (1, 1.2)))
+    known = GAUSSIAN if lines and "kernel" in {*rows["method"]} else ()
+    for found, own in loss_panel(ax, rows, x, ("support", SUPPORTS), title, apart=2, known=known):
+        support = own["support"].iloc[0]
+        if support in known:
+            full = support == "full"
+            name = "theory of the kernel" if full else "theory out of its range"
+            theory_line(ax, own, x, "loss", theory, found.mark.color, name, points=9)
+            ax.lines[-1].set_linestyle("-" if full else (0, (1, 1.2)))
 
 
 def _words(table: DataFrame) -> str:
     row = table.iloc[0]
     return (
-        f"Sines of {int(row['r'])} coordinates, noise {row['noise']:g}. Lines: eigenvalues of the "
-        "kernel; dotted where theory takes too few eigenfunctions for Gaussian. "
+        f"Sines of {int(row['r'])} coordinates, noise {row['noise']:g}. Theory, in the colour of "
+        "its points, takes eigenfunctions for Gaussian variables; dotted where that is not so. "
         f"Points: {over_seeds(table)}.{averaged(table, 'r', 'ambient', 'frequency', 'noise', 'm')}"
     )
 

@@ -190,7 +190,7 @@ def _panel(ax: Axes, rows: DataFrame, lines: bool, activation: str, p: int) -> N
     for found, own in draw_series(ax, rows, "method", NAMES, "d", "test_error", apart=3):
         if lines:  # the theory of a step of sqrt(n) alone bends
             points = 7 if own["method"].iloc[0] == "large step" else 2
-            label = "theory, in the colour of its points"
+            label = "theory (same colour)"
             theory_line(ax, own, "d", "test_error", theory, found.mark.color, label, points)
     bound = float(teacher(p, float(rows["noise"].iloc[0])).beyond_linear)
     style.tick_at(ax, rows["d"], 2)

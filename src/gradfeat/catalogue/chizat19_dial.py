@@ -166,7 +166,9 @@ def _bound(ax: Axes, rows: DataFrame) -> None:
 
 
 def _widths(ax: Axes, rows: DataFrame) -> None:
-    style.dress(ax, "Movement of the kernel over width", "neurons m", "|K - K_0| / |K_0|", "both")
+    style.dress(
+        ax, "Movement of the kernel over width", "neurons m", r"$|K - K_0|\,/\,|K_0|$", "both"
+    )
     colors = (style.VERMILLION, style.GREEN, style.PURPLE)
     for (gamma, name), color, marker in zip(NAMES.items(), colors, "Ds^", strict=True):
         mark = style.Mark(name, color, marker)

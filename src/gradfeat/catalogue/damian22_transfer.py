@@ -109,18 +109,23 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
             r"test loss $E(f-f^*)^2$", "both"
         )  # fmt: skip
         draw_series(ax, own, "power", names, "N", "loss", connect=True, apart=2.5)
-        series.level(ax, 1.0, "nothing learned", below=True)
+        series.key_level(ax, 1.0, "nothing learned")
         ax.set_xlim(np.min(own["N"]) / 1.4, np.max(own["N"]) * 1.4)
         if d**3 < own["N"].max() * 1.4:
             ax.axvline(d**3, color=style.QUIET, linewidth=0.9, linestyle=style.DASHES, zorder=1)
-            ax.annotate("$d^3$", (d**3, 0), (2, 3), textcoords="offset points",
+            ax.annotate("$d^3$", (d**3, 1.6), (2, -9), textcoords="offset points",
                         fontsize=style.SMALL, color=style.QUIET)  # fmt: skip
         style.logarithmic(ax, "x")
         ax.set_ylim(0, 1.6)
     least = only(table, d=dimensions[0])
     for ax, rows, x, title in (
         (axes[-2], only(least, m=m), "N", f"Excess loss against N, m = {m}"),
-        (axes[-1], only(least, N=least["N"].max()), "m", f"Against m, N = {least['N'].max():,}"),
+        (
+            axes[-1],
+            only(least, N=least["N"].max()),
+            "m",
+            f"Excess loss against m, N = {least['N'].max():,}",
+        ),
     ):
         _rates(ax, rows, x, title, names, theory_table is not None)
     return finished(axes, _words(table))

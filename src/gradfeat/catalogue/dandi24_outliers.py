@@ -17,7 +17,7 @@ from gradfeat.maths.ranges import at_least, at_most, one_of, positive
 if TYPE_CHECKING:
     from torch import Tensor
 
-ROWS = {"reused": "the same rows", "fresh": "fresh rows"}
+ROWS = {"reused": "reused rows", "fresh": "fresh rows"}
 #: A singular value counts from so many times the edge of W_0's: ours, between those that theory
 #: counts and those that it does not at n = 4,000.
 BEYOND = 1.4
@@ -99,9 +99,10 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     row = table.iloc[0]
     return finished(
         axes,
-        f"n = {row['n']:,}, steps {row['prefactor']:g} n^alpha, y = u.x. Singular values beyond"
-        f" {BEYOND} of the bulk's edge: mean number over {table['seed'].nunique()} seeds. Lines:"
-        f" theory has 2, 3, 4 above them.{averaged(table, 'n', 'phi', 'psi', 'prefactor')}",
+        f"n = {row['n']:,}, steps {row['prefactor']:g} $n^\\alpha$, y = u.x. Singular values"
+        f" beyond {BEYOND} of the bulk's edge: mean number over {table['seed'].nunique()} seeds."
+        " Lines: above them theory has 2, 3 and 4."
+        f"{averaged(table, 'n', 'phi', 'psi', 'prefactor')}",
     )
 
 

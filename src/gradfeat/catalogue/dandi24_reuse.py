@@ -27,7 +27,7 @@ TARGETS = {
     "signs": "sign of a cubic: exponents 3, 3",
     "bump": r"$z^2 e^{-z^2}$: exponents 4, 4",
 }
-ROWS = {"reused": "the same rows", "fresh": "fresh rows"}
+ROWS = {"reused": "reused rows", "fresh": "fresh rows"}
 INPUTS = ("projected", "whole")
 WHOLE = style.Mark("whole inputs drawn", style.BLACK, "P")
 #: Inputs of one cell: 10,000 of them ask for 40,000 rows, 3 GB.
@@ -194,7 +194,7 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     row = table.iloc[0]
     return finished(
         axes,
-        f"n = {row['ratio']:g} d rows, first step eta = {row['eta']:g}. Exponents: information,"
+        f"n = {row['ratio']:g} d rows, first step η = {row['eta']:g}. Exponents: information,"
         f" generative. Points: {over_seeds(table)}.{averaged(table, 'ratio', 'eta', 'm', 'draws')}",
     )
 

@@ -226,13 +226,13 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     for ax, (metric, (title, label, unit)) in zip(axes, PANELS.items(), strict=False):
         style.dress(ax, title, "number of training rows n", label, "both")
         scaled = table.assign(**{metric: table[metric] * unit})
-        draw_series(ax, scaled, "solver", NAMES, "n", metric, connect=True)
-        if theory_table is not None and metric in theory_table:
+        known = ("direct",) if theory_table is not None and metric in theory_table else ()
+        draw_series(ax, scaled, "solver", NAMES, "n", metric, connect=True, known=known)
+        if known:
             n = np.geomspace(table["n"].min(), table["n"].max(), 50)
             values = [theory("direct", k, int(table["d"].iloc[0]))[metric] for k in n.tolist()]
             series.line(ax, n, unit * np.array(values), "", direct.color)
         style.tick_at(ax, table["n"], 2)
-        ax.tick_params(axis="x", labelrotation=30)
         style.logarithmic(ax, "y")
     _slopes(axes[0], table)
     _talk_sizes(axes[4], table)
@@ -259,7 +259,7 @@ def _talk_sizes(ax: Axes, table: DataFrame) -> None:
         side = (-6, 0) if name == "$n^3$" else (-4, -11)
         ax.annotate(name, (at, flops), side, textcoords="offset points", ha="right",
                     va="center", fontsize=style.SMALL, color=style.INK)  # fmt: skip
-    series.level(ax, DAY, "a day of $10^{13}$ a second", below=True)
+    series.level(ax, DAY, "a day of $10^{13}$ a second")
     ax.set_xscale("log")
     ax.set_yscale("log")
 

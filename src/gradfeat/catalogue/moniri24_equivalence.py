@@ -68,7 +68,7 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     return finished(
         axes,
         rf"Left, right: {ACTIVATIONS[row['activation']]}, d/n = {row['phi']:g}, $\lambda$ ="
-        rf" {row['lam']:g}, n = {row['n']}. Middle: every activation, d/n, d/N at n ="
+        rf" {row['lam']:g}, n = {row['n']:,}. Middle: every activation, d/n, d/N at n ="
         rf" {values_of(points if len(points) else table, 'n')}. $y = He_1 + He_2/\sqrt{{2}}$ +"
         rf" noise {values_of(table, 'noise')}. Points: {over_seeds(table)}; lines: theory."
         f"{averaged(table, 'noise', 'targets')}",

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
     from gradfeat.models.step_sizes import Step
 
-PRINTED = style.Mark("F_2 as printed", style.GREEN, "s")
-KAPPA = style.Mark("F_2 with u² + κ", style.PURPLE, "^")
+PRINTED = style.Mark("$F_2$ as printed", style.GREEN, "s")
+KAPPA = style.Mark(r"$F_2$ with $u^2 + \kappa$", style.PURPLE, "^")
 GRADIENT = {
     "gradient_rest": style.Mark("operator norm", style.INK, "P"),
     "gradient_rows": style.Mark("root mean square row", style.ORANGE, "v"),
 }
 FEATURES = {
-    "rest_0": style.Mark("F_0", style.BLUE, "o"),
-    "rest_1": style.Mark("F_1", style.VERMILLION, "D"),
+    "rest_0": style.Mark("$F_0$", style.BLUE, "o"),
+    "rest_1": style.Mark("$F_1$", style.VERMILLION, "D"),
     "rest_2": PRINTED,
     "rest_kappa": KAPPA,
 }

@@ -145,7 +145,7 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     return finished(
         axes,
         r"$y = He_1(b_1\cdot x) + [He_2(b_1\cdot x) + He_2(b_2\cdot x)]/2$, centred ReLU,"
-        rf" n = {row['n']:.0f}, d/n = {row['phi']:g}, d/N = {row['psi']:.3g}, $\lambda$ ="
+        rf" n = {row['n']:,.0f}, d/n = {row['phi']:g}, d/N = {row['psi']:.3g}, $\lambda$ ="
         f" {row['lam']:g}. Points: {over_seeds(table)}.{averaged(table, 'n', 'lam')}",
     )
 

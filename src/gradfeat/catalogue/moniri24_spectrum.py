@@ -81,11 +81,11 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     one = ""
     if drawn:
         name = NAMES[drawn[0]["activation"]]
-        one = f" Histograms and vectors: {name}, one draw, in which vectors mix as N is finite."
+        one = f" Histograms and vectors: {name}, one draw (vectors mix at finite N)."
     return finished(
         axes,
-        rf"F = $\sigma(\tilde{{X}}(W_0+\eta{{}}G)^T)$ on n = {n} fresh rows, d = {d}, N = {N}; "
-        rf"target $He_1+He_2/\sqrt{{2}}$, gradient of residual {residual}. "
+        rf"F = $\sigma(\tilde{{X}}(W_0+\eta{{}}G)^T)$ on n = {n:,} fresh rows, d = {d}, N = {N}; "
+        rf"target $He_1+He_2/\sqrt{{2}}$, residual {residual}. "
         rf"Sine: $\sin(z)-\cos(z)+e^{{-1/2}}$. Points: {over_seeds(table)}.{one}",
     )
 

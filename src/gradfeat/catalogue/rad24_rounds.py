@@ -90,7 +90,7 @@ def needed(t: int, d: int, width: float, penalty: float) -> float:
 
 def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     """Sample sizes over d, measured and as theory has them, with its exponent in the limit."""
-    ax = panels(1, 1, (5.2, 3.9))[1][0]
+    ax = panels(1, 1, (6.4, 3.9))[1][0]
     style.dress(ax, "Rows that x₀x₁ needs", "number of inputs d", "n for half of the error", "y")
     for (k, _), mark in zip(UPDATES.items(), marks_of(UPDATES).values(), strict=True):
         draw_metric(ax, table, "d", f"needed_{k}", mark, connect=True)

@@ -150,8 +150,7 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
         style.dress(ax, title, "gradient step", "test accuracy", "y")
         ax.set_ylim(0.4, 1.06)
         level = _level(theory_table, structure, *first)
-        words = "27/32" if math.isclose(level, 27 / 32) else f"{level:.3g}"
-        _panel(ax, only(own, structure=structure), f"best linear: {words}", level)
+        _panel(ax, only(own, structure=structure), "best linear function", level)
     if len(swept) > 1:
         _sweep(fig, axes[2], only(table, method="network", structure="yes"), theory_table)
     text = f"{described(own)} Points: {over_seeds(table)}."
@@ -169,7 +168,7 @@ def _curves_of(table: DataFrame, first: tuple[object, ...]) -> DataFrame:
 
 def _panel(ax: Axes, rows: DataFrame, words: str, level: float) -> None:
     draw_series(ax, rows, "method", NAMES, "step", "path", connect=True, apart=3)
-    series.level(ax, level, words)
+    series.key_level(ax, level, words)
     last = int(np.max(rows["steps"].to_numpy())) if len(rows) else 300
     ax.set_xscale("symlog", linthresh=2)
     ax.set_xlim(0.7, 1.3 * last)
@@ -189,7 +188,7 @@ def _sweep(fig: Figure, ax: Axes, rows: DataFrame, theory_table: DataFrame | Non
     """Accuracy of the network as colours over p_o and k."""
     ks, shares = sorted({*rows["k"]}), sorted({*rows["p_o"]})
     means = np.full((len(ks), len(shares)), np.nan)
-    style.dress(ax, "Network by k and p_o", "p_o, weight of the parity part", "k")
+    style.dress(ax, "Network by k and $p_o$", "$p_o$, weight of the parity part", "k")
     for i, k in enumerate(ks):
         for j, p_o in enumerate(shares):
             found = only(rows, k=k, p_o=p_o)

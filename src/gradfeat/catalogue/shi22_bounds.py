@@ -143,7 +143,7 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:  # noqa:
     return finished(
         axes,
         "Points: losses with N fixed features in [-1, 1] and weights of norm B, one a seed. Lines:"
-        " p_o (1 - (2N)^(1/2) B/2^k) at the points' N, 0 where the bound says nothing.",
+        r" $p_o(1-\sqrt{2N}B/2^k)$ at the points' N, 0 where the bound says nothing.",
     )
 
 

@@ -215,9 +215,10 @@ def _curves(
     ax: Axes, table: DataFrame, metric: str, names: Mapping[str, str], marks: Sequence[Mark]
 ) -> None:
     """A metric of each step against n, with structure and without."""
-    for key, mark in zip(names, marks, strict=True):
+    for place, (key, mark) in enumerate(zip(names, marks, strict=True)):
         structure, step = key.split()
-        draw_metric(ax, only(table, structure=structure), "n", f"{metric}_{step}", mark)
+        own = only(table, structure=structure)
+        draw_metric(ax, own, "n", f"{metric}_{step}", mark, shift=4 * place - 2)
 
 
 def _lines(ax: Axes, table: DataFrame, metric: str, marks: Sequence[Mark]) -> None:

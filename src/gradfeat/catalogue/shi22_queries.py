@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -153,7 +154,8 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
 
 
 def _name(power: float) -> str:
-    return "one set a query" if power == 0 else f"C^{power:.2g} sets a query"
+    share = Fraction(power).limit_denominator(9)
+    return "one set a query" if power == 0 else f"C^({share}) sets a query"
 
 
 def _costs(ax: Axes, table: DataFrame, names: dict[float, str], lines: bool) -> None:

@@ -217,8 +217,9 @@ def _panel(ax: Axes, rows: DataFrame, title: str) -> None:
     drawn = draw_metrics(ax, rows, "share", names, connect=True, apart=3)
     series.level(ax, _mean(rows, "accuracy_full"), "full network")
     style.tick_at(ax, rows["share"])
-    low = min(1.0, *(float(found.mean.min()) for found, _ in drawn))
-    ax.set_ylim(low - 0.08, 1.02 + 0.1 * (1 - low))
+    ends = [np.fmin(found.low, found.mean).min() for found, _ in drawn]
+    low = float(min(0.9, *ends))
+    ax.set_ylim(low - 0.02, 1.02 + 0.1 * (1 - low))
 
 
 def _mean(rows: DataFrame, metric: str) -> float:

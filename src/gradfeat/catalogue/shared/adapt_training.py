@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -64,10 +64,11 @@ def loss_panel(
     base: float = 2,
     connect: bool = True,
     apart: float = 0.0,
+    known: Container[Any] = (),
 ) -> Drawn:
     """Loss against numbers of inputs or rows, logarithmic axes, a series a value of a factor."""
     style.dress(ax, title, AXES[x], r"test loss $E(f-f^*)^2$", "both")
-    drawn = draw_series(ax, rows, *series_of, x, "loss", connect=connect, apart=apart)
+    drawn = draw_series(ax, rows, *series_of, x, "loss", connect=connect, apart=apart, known=known)
     ax.set_yscale("log")
     style.tick_at(ax, rows[x], base)
     return drawn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -80,15 +80,18 @@ def draw_series(
     *,
     connect: bool = False,
     apart: float = 0.0,
+    known: Container[K] = (),
 ) -> Drawn:
     """Points of a metric against a column (or entries of its arrays), a series a value of a factor.
 
-    Values that no row has are left out. Neighbours stand `apart` points from each other.
+    Values that no row has are left out. Neighbours stand `apart` points from each other. Points of
+    `known` values are not connected: their theory is the line through them.
     """
     parts = [
-        (mark, only(rows, **{factor: value}), metric) for value, mark in marks_of(names).items()
+        (mark, only(rows, **{factor: value}), metric, connect and value not in known)
+        for value, mark in marks_of(names).items()
     ]
-    return _drawn(ax, x, parts, connect, apart)
+    return _drawn(ax, x, parts, apart)
 
 
 def draw_metrics(
@@ -101,15 +104,13 @@ def draw_metrics(
     apart: float = 0.0,
 ) -> Drawn:
     """The same with a series a metric."""
-    parts = [(mark, rows, metric) for metric, mark in marks_of(names).items()]
-    return _drawn(ax, x, parts, connect, apart)
+    parts = [(mark, rows, metric, connect) for metric, mark in marks_of(names).items()]
+    return _drawn(ax, x, parts, apart)
 
 
-def _drawn(
-    ax: Axes, x: str, parts: list[tuple[Mark, DataFrame, str]], connect: bool, apart: float
-) -> Drawn:
+def _drawn(ax: Axes, x: str, parts: list[tuple[Mark, DataFrame, str, bool]], apart: float) -> Drawn:
     drawn = []
-    for place, (mark, rows, metric) in enumerate(parts):
+    for place, (mark, rows, metric, connect) in enumerate(parts):
         if len(rows):
             found = (path_series if rows[x].dtype == object else metric_series)(
                 rows, x, metric, mark

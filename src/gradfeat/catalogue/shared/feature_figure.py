@@ -20,8 +20,8 @@ from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
 
 COSINES: Final = {
-    "cosine": "initial removed",
-    "cosine_plain": "plain",
+    "cosine": "change of $W_1$",
+    "cosine_plain": "$W_1$ itself",
     "cosine_permuted": "M of permuted labels",
     "cosine_inputs": "inputs' second moment",
 }
