@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.diagnosis_rows import diagnosis_rows
+from gradfeat.table.other_rows import other_rows
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
 
@@ -21,6 +24,11 @@ AREA = np.array(["north", "south", "east"] * (N // 3))
 NUMBERS = {"x": X, "z": Z, "y": Y}
 NAMED = {"area": AREA, "x": X, "y": Y}
 SUM = f"{X.sum():.2f}"
+
+
+def sums_of(label, first, last):
+    return f"{label},{X[first:last].sum():.3f},{Y[first:last].sum():.3f}"
+
 
 #: Columns, rows (after which row, cells), kinds of inputs, and words of what is said.
 CASES = {
@@ -46,6 +54,23 @@ CASES = {
     "sums in German": (
         NAMED, {N: f"Summe,{SUM},{Y.sum():.2f}"}, "category number",
         "line 122 ('Summe' in 'area') is a row that sums up others",
+    ),
+    "sums in Chinese": (
+        NAMED, {N: f"合计,{SUM},{Y.sum():.2f}"}, "category number",
+        "line 122 ('合计' in 'area') is a row that sums up others",
+    ),
+    "sums without a word": (
+        NAMED, {N: f",{SUM},{Y.sum():.2f}"}, "category number",
+        f"('{SUM.rstrip('0')}' in 'x') is a row that sums up others",
+    ),
+    "subtotals and their total": (
+        NAMED, {**{40 * k: sums_of("小计", 40 * k - 40, 40 * k) for k in (1, 2)},
+                N: sums_of("小计", 80, N) + "\n" + sums_of("Итого", 0, N)}, "category number",
+        "line 42 ('小计' in 'area') and 2 others are rows that sum up others",
+    ),
+    "totals of groups": (
+        NAMED, {60: sums_of("A total", 0, 60), N: sums_of("B total", 60, N)}, "category number",
+        "('A total' in 'area') is a row that sums up others",
     ),
     "a named spread": (
         NAMED, {N: f"SD,{X.std():.3f},{Y.std():.3f}"}, "category number",
@@ -106,6 +131,15 @@ def test_a_sum_is_found_where_numbers_are_stored_as_text():
     frame.loc[40] = ["Grand Total", x.sum(), 2 * x.sum()]
     found = prepare(FrameTables(frame.astype(str)), Request("t", "y"))
     assert any("'Grand Total' in 'name') is a row that sums up others" in r for r in found.remarks)
+
+
+def test_levels_of_a_design_are_no_sums_of_each_other():
+    factors = [[1.0, 2.0, 3.0], [10.0, 20.0], [5.0, 7.0], ["a", "b", "c"], ["u", "v"]]
+    frame = pd.DataFrame(product(*factors), columns=[*"pqrst"])
+    rows = np.ones(len(frame), np.int64)
+    assert not other_rows(frame, rows).cells
+    control = pd.concat([frame, frame.assign(s="control")], ignore_index=True)
+    assert not other_rows(control, np.ones(len(control), np.int64)).cells
 
 
 def test_a_diagnosis_leaves_them_out_too():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,6 +36,17 @@ _MOST_OF_UNITS = 3
 
 #: How near the sum or mean of a column is to what stands in such a row: it is rounded.
 _NEAR = 0.01
+
+#: Without a word for it rows are sums where so many digits agree, of so many columns at most;
+#: digits count down to this share of a number, and a sum is of so many rows at least.
+_DIGITS, _COLUMNS, _ROUNDED, _FEWEST = 4.0, 10, 1e-4, 5
+
+#: Levels of sums at most: of districts, of countries, of all. Groups that may be sums, and distinct
+#: labels of a column whose words are looked at.
+_LEVELS, _MOST_GROUPS, _MOST_LABELS = 3, 50, 10_000
+
+#: Cells that a sentence names.
+_NAMED = 5
 
 
 def names_sums(text: str) -> bool:
@@ -74,20 +87,24 @@ class OtherRows(Masking):
     def masked(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The frame with these rows empty, so that rows keep their places."""
         hit = np.zeros(len(frame), bool)
-        for cell in self.cells:
-            hit |= rows_with(frame, cell)
+        for name in self.needs:
+            texts = [text for column, text in self.cells if column == name]
+            hit |= as_text(column_of(frame, name)).isin(texts).to_numpy(dtype=bool)
         return frame.mask(pd.Series(hit, index=frame.index), axis=0) if hit.any() else frame
 
     def said(self, table: Tables) -> list[str]:
         """What is left out and what is not, with the first places, in sentences."""
-        what = [(self.sums, "that sums up others"), (self.units, "of units or names")]
-        found = [f"{_first(table, cell)} is a row {why}" for cells, why in what for cell in cells]
+        what = [(c, " that sum{} up others") for c in self.sums]
+        what += [(c, " of units or names") for c in self.units]
+        found = [_are(_rows(table, cell), why) for cell, why in what[:_NAMED]]
+        more = len(what) - len(found)
+        found += [f"and those of {more:,} more such cells"] if more else []
         said = [f"Left out, as no observations: {'; '.join(found)}."] if found else []
         for column, text in self.doubtful:
             first = column == table.names[0] and bool(table.text.separator)
             how = f", as --comment {text!r} does" if first else ""
             said.append(
-                f"{_first(table, (column, text))} may be a row that sums up others, though its "
+                f"{_rows(table, (column, text))[0]} may be a row that sums up others, though its "
                 f"numbers are not the sums or means of theirs: where it is, take it out{how}."
             )
         return said
@@ -98,17 +115,30 @@ def rows_with(frame: pd.DataFrame, cell: tuple[str, str]) -> NDArray[np.bool_]:
     return (as_text(column_of(frame, cell[0])) == cell[1]).to_numpy(dtype=bool)
 
 
-def _first(table: Tables, cell: tuple[str, str]) -> str:
-    """The first row with a cell, in words."""
-    before = 0
+def _rows(table: Tables, cell: tuple[str, str]) -> tuple[str, int]:
+    """The first row with a cell, in words, and how many rows there are with it."""
+    before, rows, place = 0, 0, ""
     for piece in table.select([cell[0]]).pieces():
         for frame in piece.read():
             hit = rows_with(frame, cell)
-            if hit.any():
-                place = table.place(before + int(hit.argmax()))
-                return f"{place} ({cell[1]!r} in {cell[0]!r})"
+            if hit.any() and not rows:
+                place = f"{table.place(before + int(hit.argmax()))} "
+            rows += int(hit.sum())
             before += len(frame)
-    return f"{cell[1]!r} in {cell[0]!r}"
+    return f"{place}({cell[1]!r} in {cell[0]!r})", rows
+
+
+def _are(rows: tuple[str, int], why: str) -> str:
+    """The words on one row or several.
+
+    >>> _are(("line 7 ('Sum' in 'x')", 3), " that sum{} up others")
+    "line 7 ('Sum' in 'x') and 2 others are rows that sum up others"
+    """
+    first, count = rows
+    if count < 2:
+        return f"{first} is a row{why.format('s')}"
+    others = f"{count - 1:,} other{'s' * (count > 2)}"
+    return f"{first} and {others} are rows{why.format('')}"
 
 
 def other_rows(
@@ -117,8 +147,8 @@ def other_rows(
     """Find such rows: none where cells do not say so.
 
     A word such as ``Total`` in a column of numbers, or beside numbers that are the sums, means or
-    standard deviations of their columns; words in two columns of numbers at least of a row that has
-    no number.
+    standard deviations of their columns; any label of rows whose numbers are the sums of all others
+    (:func:`_sums`); words in two columns of numbers at least of a row that has no number.
 
     `frame`: distinct rows, or all of them; `times` (n,): how often each row occurs; left out: not
     all rows are there; `decimal`: what stands before decimals where no column tells.
@@ -134,21 +164,30 @@ def other_rows(
     known = {name: as_text(column.drop_duplicates()).dropna() for name, column in texts.items()}
     words = [(name, text) for name, found in known.items() for text in found if names_sums(text)]
     plans = {n: p for n, c in texts.items() if (p := _numbers(n, c, known[n], decimal))}
-    if not words and not plans:
-        return OtherRows()
     stored = {str(n): c for n, c in frame.items() if c.dtype.kind in "iuf"}
     values = {n: plan.read(column_of(frame, n)) for n, plan in plans.items()}
     units = _units(frame, values, stored)
     sums = [cell for cell in words if cell[0] in plans]
-    others = [cell for cell in words if cell[0] not in plans and rows_with(frame, cell).sum() == 1]
-    if others:
-        values |= {n: c.to_numpy(dtype=float, na_value=np.nan) for n, c in stored.items()}
-        rest = {n: c for n, c in texts.items() if n not in plans}
-        found = {n: _numbers(n, c, known[n], decimal, strays=False) for n, c in rest.items()}
-        values |= {n: p.read(rest[n]) for n, p in found.items() if p}
-    certain = [cell for cell in others if _adds_up(frame, values, times, cell, (*sums, *units))]
-    doubtful = tuple(c for c in others if c not in certain and _plain(c[1]) in _TOTALS)
-    return OtherRows((*sums, *certain), units, doubtful)
+    others = [cell for cell in words if cell[0] not in plans]
+    values |= {n: c.to_numpy(dtype=float, na_value=np.nan) for n, c in stored.items()}
+    rest = {n: c for n, c in texts.items() if n not in plans}
+    found = {n: _numbers(n, c, known[n], decimal, strays=False) for n, c in rest.items()}
+    values |= {n: p.read(rest[n]) for n, p in found.items() if p}
+    if times is None or not values:
+        return OtherRows(tuple(sums), units, _doubtful(others))
+    w = times.astype(float)
+    for cell in (*sums, *units):
+        w[rows_with(frame, cell)] = 0
+    sums += _sums(frame, {n: texts[n] for n in texts if n not in found or not found[n]}, values, w)
+    for cell in sums:
+        w[rows_with(frame, cell)] = 0
+    others = [cell for cell in others if cell not in sums]
+    certain = [c for c in others if _adds_up(values, w, rows_with(frame, c))]
+    return OtherRows((*sums, *certain), units, _doubtful(c for c in others if c not in certain))
+
+
+def _doubtful(cells: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(cell for cell in cells if _plain(cell[1]) in _TOTALS)
 
 
 def _numbers(
@@ -187,20 +226,12 @@ def _words(column: pd.Series) -> NDArray[np.bool_]:
 
 
 def _adds_up(
-    frame: pd.DataFrame,
-    values: Mapping[str, NDArray[np.float64]],
-    times: NDArray[np.int64] | None,
-    cell: tuple[str, str],
-    left_out: Sequence[tuple[str, str]],
+    values: Mapping[str, NDArray[np.float64]], w: NDArray[np.float64], rows: NDArray[np.bool_]
 ) -> bool:
-    """Whether most numbers of the row are sums, means or standard deviations of the others."""
-    if times is None:
+    """Whether most numbers of the one row are sums, means or standard deviations of the others."""
+    if rows.sum() != 1:
         return False
-    row = int(rows_with(frame, cell).argmax())
-    w = times.astype(float)
-    w[row] = 0
-    for other in left_out:
-        w[rows_with(frame, other)] = 0
+    w, row = np.where(rows, 0.0, w), int(rows.argmax())
     near = [_near(v[row], v, w) for v in values.values() if not np.isnan(v[row])]
     return bool(near) and float(np.mean(near)) > _SHARE
 
@@ -215,3 +246,125 @@ def _near(value: float, column: NDArray[np.float64], w: NDArray[np.float64]) -> 
         abs(value - total) <= _NEAR * abs(total) + 1e-9
         or min(abs(value - total / n), abs(value - spread)) <= _NEAR * spread
     )
+
+
+def _sums(
+    frame: pd.DataFrame,
+    texts: Mapping[str, pd.Series],
+    values: Mapping[str, NDArray[np.float64]],
+    w: NDArray[np.float64],
+) -> list[tuple[str, str]]:
+    """Cells (column, text) of rows whose numbers together are the sums of all other rows'.
+
+    Of rows, of which each is in a sum of every one of L levels, all numbers together are L + 1
+    times those of the rows themselves: sums of a level are groups of rows, by a label or a word of
+    it, whose sum is 1/(L + 1) of that in most columns, and there are L such groups. Neither words
+    nor the order of rows matter. Of a design the sums of all levels are equal: too many groups.
+    """
+    columns = [*values.values()][:_COLUMNS]
+    by_label = [(name, *_groups(as_text(text))) for name, text in texts.items()]
+    by_label.append(("", *_groups(pd.Series(np.arange(len(w))))))  # a row without a label
+    for levels in range(1, _LEVELS + 1):
+        found: dict[bytes, _SumRows] = {}
+        for name, codes, labels, members in by_label:
+            parts = _parts(columns, w, codes, members, levels)
+            for g in np.flatnonzero(parts) if (parts > 0).sum() <= _MOST_GROUPS else ():
+                own = members[1][members[0] == g]
+                rows = np.isin(codes, own) & (w > 0)
+                cells = [(name, str(labels[i])) for i in own] if name else _cell(frame, rows)
+                found.setdefault(rows.tobytes(), _SumRows(rows, int(parts[g]), cells))
+        kept = [one for one in found.values() if not any(map(one.within, found.values()))]
+        if sum(one.parts for one in kept) != levels:
+            continue
+        sizes = [float(w[one.rows].sum()) for one in kept]
+        if w.sum() - sum(sizes) >= max(_FEWEST, 2 * max(sizes)):
+            return [cell for one in kept for cell in one.cells]
+    return []
+
+
+class _SumRows(NamedTuple):
+    """Rows (n,) whose numbers are so many `parts` of all, and the cells that tell them."""
+
+    rows: NDArray[np.bool_]
+    parts: int
+    cells: list[tuple[str, str]]
+
+    def within(self, other: _SumRows) -> bool:
+        """Whether they are some of others."""
+        return bool((self.rows <= other.rows).all() and (self.rows != other.rows).any())
+
+
+_Groups = tuple[NDArray[np.intp], NDArray[np.object_], NDArray[np.intp]]
+
+
+def _groups(text: pd.Series) -> _Groups:
+    """Codes (n,) of labels, the labels (k,), and which group each label is in: (2, m).
+
+    A group is a label, or several that begin or end with the same word, as *North total* does.
+    """
+    codes, labels = pd.factorize(text)
+    ends: dict[str, list[int]] = defaultdict(list)
+    for i, label in (
+        enumerate(labels) if labels.dtype == object and len(labels) <= _MOST_LABELS else ()
+    ):
+        words = str(label).casefold().split()
+        for word in {words[0], words[-1]}:
+            ends[word].append(i)
+    several = [members for members in ends.values() if len(members) > 1]
+    pairs = [(len(labels) + g, i) for g, members in enumerate(several) for i in members]
+    each = np.arange(len(labels))
+    return (
+        codes,
+        np.asarray(labels),
+        np.hstack([[each, each], np.array(pairs, int).reshape(-1, 2).T]),
+    )
+
+
+def _parts(
+    columns: Sequence[NDArray[np.float64]],
+    w: NDArray[np.float64],
+    codes: NDArray[np.intp],
+    members: NDArray[np.intp],
+    levels: int,
+) -> NDArray[np.intp]:
+    """How many parts of all numbers, of ``levels + 1``, each group's are; 0 where they are none."""
+    if not members.size:
+        return np.zeros(0, int)
+
+    def sums(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        each = np.bincount(codes[codes >= 0], x[codes >= 0], members[1].max() + 1)
+        return np.bincount(members[0], each[members[1]])
+
+    k = np.arange(1, levels + 1)[:, None]
+    there, near, digits = np.zeros(members[0].max() + 1), 0, 0
+    for v in columns:
+        seen = ~np.isnan(v)
+        x = np.where(seen, v, 0.0) * w
+        own, has = sums(x), sums(seen * w) > 0
+        off = np.abs(own - k * x.sum() / (levels + 1))
+        same = has & (off <= _ROUNDED * np.abs(own) + 1e-9 * np.abs(x).sum())
+        size = np.log10(np.clip(np.abs(own) / _step(v[seen]), 1.0, 1 / _ROUNDED))
+        there, near, digits = there + has, near + same, digits + same * size
+    good = (near > _SHARE * there) & (digits >= _DIGITS) & (3 * sums(w) <= w.sum())
+    return np.where(good.any(axis=0), good.argmax(axis=0) + 1, 0)
+
+
+def _step(values: NDArray[np.float64]) -> float:
+    """The place after the point that numbers are written to, down to 1e-6."""
+    some = values[:_MOST_LABELS]
+    for step in 10.0 ** -np.arange(6):
+        if (
+            np.abs(some / step - np.round(some / step)) < 1e-6 * np.maximum(1, np.abs(some / step))
+        ).all():
+            return float(step)
+    return 1e-6
+
+
+def _cell(frame: pd.DataFrame, rows: NDArray[np.bool_]) -> list[tuple[str, str]]:
+    """The first cell of a row that no other row has."""
+    for name, column in frame.items():
+        text = as_text(column)
+        cell = text[rows].iloc[0]
+        if cell is not None and (text == cell).sum() == 1:
+            return [(str(name), str(cell))]
+    return []
