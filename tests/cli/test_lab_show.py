@@ -243,7 +243,12 @@ def test_about_leaves_out_bounds_that_are_none(capsys, folder):
 def test_about_of_every_experiment_names_its_claims(capsys):
     out = " ".join(well(capsys, "show", "--about", "damian22-degenerate").split())
     assert "Heₚ" in out or "He_p" in out
-    assert all(" ".join(c.text.split()) in out for c in experiment("damian22-degenerate").claims)
+    claims = experiment("damian22-degenerate").claims
+    assert all(f"{k}. {' '.join(c.text.split())}" in out for k, c in enumerate(claims, start=1))
+
+
+def test_about_tells_a_long_count_by_its_ends(capsys):
+    assert "quick: setting = 0 to 119\n" in well(capsys, "show", "--about", "theory-teachers")
 
 
 def test_theory_has_a_row_a_cell_however_many_seeds_there_are():

@@ -196,7 +196,7 @@ def sample_sizes(
     )
     if exponent < 3:
         return *again, step, kernel
-    bound = "the least for learners that average products of the target"
+    bound = "lower bound for correlational queries (CSQ) of the target"
     query = SampleSize(bound, f"d^{exponent / 2:g}", scales.query_bound)
     return *again, query, step, kernel
 

@@ -115,7 +115,8 @@ def _parts(experiment: Experiment) -> Iterator[tuple[str, str]]:
     yield "Each trial, and the numbers that it returns", _docstring(experiment.simulation)
     yield "Theory", _docstring(experiment.theory)
     yield "Grids", "\n".join(_grids(experiment))
-    yield "Claims", "\n".join(f"- {claim.text} [{claim.source}]" for claim in experiment.claims)
+    claims = enumerate(experiment.claims, start=1)
+    yield "Claims", "\n".join(f"{k}. {claim.text} [{claim.source}]" for k, claim in claims)
 
 
 def _filled(text: str) -> str:
@@ -132,8 +133,18 @@ def _docstring(function: Callable[..., Any] | None) -> str:
 def _grids(experiment: Experiment) -> Iterator[str]:
     for scale, grid in experiment.grids.items():
         for part in products(grid):
-            words = (f"{n} = {', '.join(map(str, listed(values)))}" for n, values in part.items())
+            words = (f"{name} = {_values(listed(values))}" for name, values in part.items())
             yield f"{scale}: {'; '.join(words)}"
+
+
+def _values(values: Sequence[Any]) -> str:
+    """All of them, or the ends where they are many that count from 0.
+
+    >>> _values([1, 2, 3]), _values(range(120))
+    ('1, 2, 3', '0 to 119')
+    """
+    counts = len(values) > 9 and [*values] == [*range(len(values))]
+    return f"0 to {values[-1]}" if counts else ", ".join(map(str, values))
 
 
 def _settings(experiment: Experiment) -> Table:
