@@ -478,16 +478,26 @@ def test_dates_written_otherwise_later():
 
 
 @pytest.mark.parametrize("road", ["csv", "folder", "json", "parquet"])
-def test_whole_numbers_are_dates_where_the_column_is_named_so(tmp_path, road):
+def test_whole_numbers_are_dates_where_the_column_is_named_so_or_all_are_days(tmp_path, road):
     cells = DAYS.strftime("%Y%m%d")
     cells = cells.astype(int) if road == "parquet" else [str(cell) for cell in cells]
-    frame = pd.DataFrame({"startDate": cells, "order": cells, "y": np.arange(N) + 0.1 * Z})
-    found = ROADS[road](tmp_path, frame)
-    assert [note.kind for note in found.columns] == ["date", "number"]
-    later = pd.DataFrame({"startDate": [20200201.0, 20200230], "order": [1, 2]})
-    X, unread = found.encoder.encoded(later)
-    assert X[0, 0] == pd.Timestamp(2020, 2, 1).timestamp()
+    other = np.arange(20190101, 20190101 + N)  # some are no days
+    frame = pd.DataFrame({"startDate": cells, "dob": cells, "order": other})
+    found = ROADS[road](tmp_path, frame.assign(y=np.arange(N) + 0.1 * Z))
+    assert [note.kind for note in found.columns] == ["date", "date", "number"]
+    assert any("'dob' is a day of the calendar" in said for said in found.encoder.remarks)
+    later = pd.DataFrame({"startDate": [20200201.0, 20200230], "dob": ["2020-02-01", ""]})
+    X, unread = found.encoder.encoded(later.assign(order=1))
+    names = found.encoder.feature_names_
+    moments = X[0, [names.index("startDate_seconds"), names.index("dob_seconds")]]
+    assert moments.tolist() == [pd.Timestamp(2020, 2, 1).timestamp()] * 2
     assert [one.example for one in unread] == ["20200230"]
+
+
+@pytest.mark.parametrize("first", [20240101, 20240131])
+def test_a_few_whole_numbers_are_days_only_by_the_name_of_their_column(first):
+    serial = pd.Series(range(first, first + (31 if first == 20240101 else 1))).repeat(3)
+    assert plan_column("serial", serial).kind == "number"
 
 
 def test_years_beyond_nanoseconds():

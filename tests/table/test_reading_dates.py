@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
+from gradfeat.rows.sources.open import tables
+from gradfeat.rows.sources.tables import with_places
 from gradfeat.table.encode import TableEncoder
+from gradfeat.table.predict import Predictor
 from gradfeat.table.reading.decide import plan_column
+from gradfeat.table.table_model import TableModel
+from gradfeat.table.unread import unread_sentence
 
 RNG = np.random.default_rng(3)
 DAYS = pd.Series(pd.Timestamp("2012-03-05") + pd.to_timedelta(RNG.integers(0, 3000, 200), unit="D"))
@@ -97,6 +103,71 @@ def test_the_day_is_what_stays_the_same_from_month_to_month(way, order):
     assert plan.assumption == ""
     within = plan_column("d", pd.Series([f"1/{k}/2003" for k in range(1, 13)] * 3))
     assert "Nothing in 'd' tells" in within.assumption
+
+
+@pytest.mark.parametrize(
+    ("trained", "later", "order"),
+    [
+        ("%Y-%m-%d", "%m/%d/%Y", ""),
+        ("%Y-%m-%d", "%d/%m/%Y", ""),
+        ("%Y/%m/%d", "%d-%m-%Y", ""),
+        ("%d.%m.%Y", "%m/%d/%Y", "day-first"),
+        ("%Y-%m-%d", "%m%d%Y", ""),
+        ("%m/%d/%Y", "%d-%m-%Y", "month-first"),
+    ],
+)
+def test_later_dates_with_another_sign_are_read_where_they_have_one_order(trained, later, order):
+    plan = plan_column("d", DAYS.dt.strftime(trained))
+    assert plan.order == order
+    found = plan.encode(DAYS.dt.strftime(later))
+    sure = (DAYS.dt.day > 12) | (DAYS.dt.day == DAYS.dt.month)
+    seconds = (DAYS - pd.Timestamp(0)).dt.total_seconds()
+    np.testing.assert_array_equal(found.parts["_seconds"], seconds.where(sure))
+    (unread,) = found.unread
+    assert unread.cells == (~sure).sum() > 0
+    assert "tell day from month (write the year first)" in unread.what
+
+
+def test_dates_with_dots_have_the_day_first_whatever_the_order_of_others():
+    plan = plan_column("d", DAYS.dt.strftime("%m/%d/%Y"))
+    assert plan.read(DAYS.dt.strftime("%d.%m.%Y")).tolist() == DAYS.tolist()
+    found = plan.encode(pd.Series(["10.13.2020", "13/10/2020", "3/4/21", "3-4-21"]))
+    assert np.isnan(found.parts["_seconds"]).tolist() == [True, True, False, True]
+    assert sorted((one.cells, one.example) for one in found.unread) == [
+        (1, "13/10/2020"),
+        (2, "10.13.2020"),
+    ]
+
+
+def test_a_later_file_with_another_order_is_told_whole_and_in_parts(tmp_path):
+    frame = pd.DataFrame({"d": DAYS.dt.strftime("%Y-%m-%d"), "y": np.arange(200.0)})
+    model = TableModel(LinearRegression()).fit(frame[["d"]], frame["y"])
+    rows = pd.DataFrame({"d": ["soon", *DAYS.dt.strftime("%m/%d/%Y")]})
+    with pytest.warns(UserWarning, match=r"no date from 1678.*tell day from month") as caught:
+        model.predict(rows)
+    rows.to_csv(tmp_path / "n.csv", index=False)
+    predictor = Predictor(model)
+    for _ in predictor.frames(tables(tmp_path / "n.csv", piece_rows=40)):
+        pass
+    said = unread_sentence(with_places(predictor.unread, tables(tmp_path / "n.csv")))
+    counts = [one.cells for one in predictor.unread]
+    assert said.count("cell") == 2
+    assert all(str(count) in str(caught[0].message) for count in counts)
+
+
+@pytest.mark.parametrize("mark", [",", "."])
+def test_a_mark_that_may_be_of_thousands_or_decimals_is_told_where_training_has_none(mark):
+    other = ",."[mark == ","]
+    cells = [f"{1000 * k}" if k < 1 else f"{k}{mark}{500 + k % 10 * 10}" for k in range(90)]
+    cells += [str(k) for k in range(1, 999, 20)]
+    plan = plan_column("x", pd.Series(cells))
+    found = plan.encode(pd.Series([f"37{other}500", f"37{other}5", f"37{mark}500", "37"]))
+    np.testing.assert_array_equal(found.parts[""], [np.nan, 37.5, 37500, 37])
+    (unread,) = found.unread
+    assert unread.example == f"37{other}500"
+    assert f"whether {other!r} stands before decimals or between thousands" in unread.what
+    decimals = plan_column("x", pd.Series([*cells, f"1{mark}200{other}5"]))
+    assert decimals.read(pd.Series([f"37{other}500"])).tolist() == [37.5]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ _PLANS = {
 def _plan(about: dict[str, Any]) -> ColumnPlan:
     """JSON has lists for tuples, and objects for formats of numbers."""
     values = {key: value for key, value in about.items() if key != "plan"}
-    for key in {"levels", "years", "words"} & values.keys():
+    for key in {"levels", "marks", "years", "words"} & values.keys():
         values[key] = tuple(values[key])
     for key in {"format", "otherwise"} & values.keys():
         values[key] = values[key] and NumberFormat(**values[key])
@@ -169,7 +169,7 @@ class TableEncoder:
             for plan, block in zip(plans, blocks, strict=True)
         )
         self._set(plans, encoded, notes)
-        self.unread_ = tuple(block.unread for block in blocks if block.unread is not None)
+        self.unread_ = tuple(one for block in blocks for one in block.unread)
         return self
 
     def _columns(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
@@ -228,7 +228,7 @@ class TableEncoder:
         return pd.DataFrame(None, [0], self.columns_, dtype=object)
 
     def encoded(self, frame: pd.DataFrame) -> tuple[np.ndarray, tuple[UnreadCells, ...]]:
-        """:meth:`transform`, and the cells that could not be read, counted a column."""
+        """:meth:`transform`, and the cells that could not be read, counted by column and reason."""
         table = self._columns(frame)
         absent = [name for name in self.columns_ if name not in table]
         if absent:
@@ -244,15 +244,14 @@ class TableEncoder:
         blocks = [plan.encode(table[plan.name]) for plan in self._plans]
         values = {(b.source, p): v for b in blocks for p, v in b.parts.items()}
         filled = [_filled(values[(e.source, e.part)], e.fill) for e in self._encoded]
-        unread = tuple(block.unread for block in blocks if block.unread is not None)
+        unread = tuple(one for block in blocks for one in block.unread)
         return np.column_stack(filled), unread
 
     def unread(self, frame: pd.DataFrame) -> tuple[UnreadCells, ...]:
         """The cells that could not be read, counted a column, of those columns that are there."""
         table = self._columns(frame)
         plans = [plan for plan in self._plans if plan.name in table] if len(frame) else []
-        found = (plan.encode(table[plan.name]).unread for plan in plans)
-        return tuple(unread for unread in found if unread is not None)
+        return tuple(one for plan in plans for one in plan.encode(table[plan.name]).unread)
 
     def to_contents(self) -> Contents:
         """The fitted encoder as plain values, for saving: see :func:`gradfeat.save`."""
@@ -346,7 +345,7 @@ def _note(
     distinct, missing = int(text.nunique()), int(text.isna().sum())
     if not own:
         return ColumnNote(plan.name, "dropped", distinct, missing, _why_dropped(distinct))
-    lost = block.unread.cells if block.unread else 0
+    lost = sum(one.cells for one in block.unread)
     treatment = plan.treatment(own)
     if MISSING in block.parts:
         treatment += _about_missing(missing + lost, own)

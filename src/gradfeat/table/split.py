@@ -122,7 +122,7 @@ def parse_time(frame: pd.DataFrame, column: str, dates: DateOrder = "") -> np.nd
     time = next(iter(block.parts.values()))
     missing = int(np.isnan(time).sum())
     if missing:
-        unread = f" or no {block.unread.what} ({block.unread.example!r})" if block.unread else ""
+        unread = "".join(f" or no {one.what} ({one.example!r})" for one in block.unread)
         raise TableError(
             f"The time column {column!r} is missing{unread} in {missing} "
             f"row{'s' * (missing > 1)}: fill it in, or drop those rows."

@@ -56,17 +56,18 @@ class NotFinite:
 
 @dataclass(frozen=True)
 class UnreadSoFar:
-    """Some rows in order, and their cells that could not be read, a column at most once."""
+    """Some rows in order, and their cells that could not be read, once a column and reason."""
 
     rows: int = 0
     cells: tuple[UnreadCells, ...] = ()
 
     def then(self, later: UnreadSoFar) -> UnreadSoFar:
         """With the rows that come after."""
-        found = {one.column: one for one in self.cells}
+        found = {(one.column, one.what): one for one in self.cells}
         for one in later.cells:
-            first = found.get(one.column, replace(one, cells=0, row=self.rows + one.row))
-            found[one.column] = replace(first, cells=first.cells + one.cells)
+            key = one.column, one.what
+            first = found.get(key, replace(one, cells=0, row=self.rows + one.row))
+            found[key] = replace(first, cells=first.cells + one.cells)
         return UnreadSoFar(self.rows + later.rows, tuple(found.values()))
 
 

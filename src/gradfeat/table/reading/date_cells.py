@@ -88,10 +88,10 @@ _WAYS = tuple(
         r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)-(?P<H>\d\d)\.(?P<M>\d\d)\.(?P<S>\d\d)"
         r"(?:\.(?P<f>\d{1,9}))?(?P<half>)(?P<zone>)",
         rf"{_YEAR}[_ ](?P<m>\d{{1,2}})[_ ](?P<d>\d{{1,2}}){_TIME}",
-        rf"{_WEEKDAY}(?P<a>\d{{1,2}})[-/](?P<b>\d{{1,2}})[-/](?P<y>\d{{4}}|\d{{2}}){_TIME}",
-        rf"(?P<a>\d{{1,2}})[_ ](?P<b>\d{{1,2}})[_ ]{_YEAR}{_TIME}",
-        rf"{_WEEKDAY}(?P<a>\d{{1,2}})\. ?(?P<b>\d{{1,2}})\. ?(?P<y>\d{{4}}){_TIME}",
-        rf"(?P<a>\d{{2}})\.(?P<b>\d{{2}})\.(?P<y>\d{{2}}){_TIME}",
+        rf"{_WEEKDAY}(?P<a>\d{{1,2}})(?P<mark>[-/])(?P<b>\d{{1,2}})[-/](?P<y>\d{{4}}|\d{{2}}){_TIME}",
+        rf"(?P<a>\d{{1,2}})(?P<mark>[_ ])(?P<b>\d{{1,2}})[_ ]{_YEAR}{_TIME}",
+        rf"{_WEEKDAY}(?P<a>\d{{1,2}})(?P<mark>\.) ?(?P<b>\d{{1,2}})\. ?(?P<y>\d{{4}}){_TIME}",
+        rf"(?P<a>\d{{2}})(?P<mark>\.)(?P<b>\d{{2}})\.(?P<y>\d{{2}}){_TIME}",
         rf"{_WEEKDAY}(?P<d>\d{{1,2}}){_TH}{_OF}[-/ .]*{_NAME}{_OF}[-/ ,]*"
         rf"(?P<y>\d{{4}}|\d{{2}})(?: (?:г\.?|года))?{_TIME}",
         rf"(?P<d>\d{{1,2}})[-/]?{_NAME}[-/]?(?P<y>\d{{4}}):{_CLOCK}{_ZONE}",
@@ -154,9 +154,9 @@ class WrittenDates:
 
     `found`: which texts are written like a date; `year`, `month`, `day`: 0 where not found; month
     and day are 0 where either of two numbers may be it; `short`: which years have two digits;
-    `first`, `second`: these two numbers; 0 elsewhere; `dotted`: which have dots between these, as
-    only those who write the day first do; `microseconds`: since midnight; -1 where that is no time;
-    `offset`: minutes before UTC; nan where none is written.
+    `first`, `second`: these two numbers; 0 elsewhere; `mark`: the sign between them;
+    `microseconds`: since midnight; -1 where that is no time; `offset`: minutes before UTC; nan
+    where none is written.
     """
 
     found: NDArray[np.bool_]
@@ -166,7 +166,7 @@ class WrittenDates:
     day: Ints
     first: Ints
     second: Ints
-    dotted: NDArray[np.bool_]
+    mark: NDArray[np.object_]
     microseconds: Ints
     offset: NDArray[np.float64]
 
@@ -247,7 +247,7 @@ def written_dates(
     """
     n, bare = len(texts), np.array([_spelt_out(str(text), short) for text in texts], dtype=object)
     whole = {k: np.zeros(n, np.int64) for k in ("y", "short", "m", "d", "a", "b", "us")}
-    found, dotted = np.zeros(n, bool), np.zeros(n, bool)
+    found, mark = np.zeros(n, bool), np.full(n, "", dtype=object)
     offset = np.full(n, np.nan)
     letters = any(map(_LETTER.search, bare))  # patterns with names take a millisecond to compile
     for way in _WAYS if letters else (way for way in _WAYS if _NAME not in way):
@@ -261,9 +261,9 @@ def written_dates(
         if "e" in said:
             said["d" if days else "y"] = said.pop("e")
         (_fill_epoch if "epoch" in said else _fill)(whole, hit, said, offset)
-        dotted[hit] = r"\.(?P<b>" in way
+        mark[hit] = said.get("mark", "")
     year, two, month, day, first, second, time = whole.values()
-    return WrittenDates(found, year, two > 0, month, day, first, second, dotted, time, offset)
+    return WrittenDates(found, year, two > 0, month, day, first, second, mark, time, offset)
 
 
 def _extracted(texts: NDArray[np.object_], way: str) -> dict[str, NDArray[Any]]:

@@ -45,6 +45,10 @@ USUAL_YEARS = (1678, 2261)
 ALL_YEARS = (1, 9999)
 NO_YEARS = (NO_YEAR, NO_YEAR)
 
+#: Signs between two numbers of which either may be the day; who puts dots there writes it first.
+_DOT = "."
+_MARKS = ("-", "/", "_", " ", _DOT, "")
+
 #: What comes round, and after how many.
 _ROUND = {"month": 12, "day": 30, "weekday": 7, "hour": 24}
 
@@ -59,11 +63,12 @@ Dates = NDArray[np.datetime64]
 class DatePlan(ColumnPlan):
     """Dates.
 
-    `order`: of dates such as 3/4/2021; year first and names of months are read in any case;
-    `assumed`: whether nothing in the table told the order; `timezone`: in which the parts of a date
-    are taken; "" for the clock that is written; `years`: first and last year; dates beyond are
-    missing; `also`: what else was assumed, in a sentence; `short`: where the year of six digits is;
-    `pivot`: the last year of two digits that is of the 2000s.
+    `order`: of dates such as 3/4/2021 with one of the `marks` that training cells have; with other
+    marks those are read that are a date in one order alone; year first and names of months are read
+    in any case; `assumed`: whether nothing in the table told the order; `timezone`: in which the
+    parts of a date are taken; "" for the clock that is written; `years`: first and last year; dates
+    beyond are missing; `also`: what else was assumed, in a sentence; `short`: where the year of six
+    digits is; `pivot`: the last year of two digits that is of the 2000s.
     """
 
     kind: ClassVar[Kind] = "date"
@@ -71,6 +76,7 @@ class DatePlan(ColumnPlan):
 
     order: DateOrder = ""
     assumed: bool = False
+    marks: tuple[str, ...] = ()
     timezone: str = ""
     years: tuple[int, int] = USUAL_YEARS
     also: str = ""
@@ -94,7 +100,7 @@ class DatePlan(ColumnPlan):
         days = self.years == NO_YEARS
         texts = np.asarray(distinct, dtype=object)
         written = written_dates(texts, days=days, short=self.short)
-        values = calendar(written.since(self.pivot), self.order)
+        values = self._calendar(written.since(self.pivot))
         known = ~np.isnan(written.offset)
         if self.timezone:
             minutes = np.where(known, written.offset, 0.0)
@@ -104,6 +110,11 @@ class DatePlan(ColumnPlan):
         else:
             dates = pd.Series(values)
         return dates.reindex(codes).set_axis(text.index)
+
+    def _calendar(self, written: WrittenDates) -> Dates:
+        dates = calendar(written, self.order)
+        new = (written.first > 0) & ~np.isin(written.mark, self.marks)
+        return np.where(new, _in_one_order(written), dates) if new.any() else dates
 
     def seconds(self, column: pd.Series) -> Floats:
         """Seconds since 1970, nan where missing: (n,) float64."""
@@ -118,20 +129,27 @@ class DatePlan(ColumnPlan):
                 continue
             turns = _part(dates, name).to_numpy(dtype=float) / period
             parts |= on_circle(f"_{name}", turns)
-        unread = unread_cells(self.name, column, missing, self._what)
-        if (
-            unread
-            and self.order
-            and not self._turned.read(column.iloc[np.flatnonzero(missing)]).isna().all()
-        ):
-            first, other = (one.order.removesuffix("-first") for one in (self, self._turned))
-            turned = f"but some with the {other} first, so that others may be misread"
-            unread = replace(unread, what=f"date with the {first} first, {turned}")
+        unread = unread_cells(self.name, column, missing, self._what, self._in_other_orders)
         return with_gaps(self, parts, unread)
 
-    @property
-    def _turned(self) -> DatePlan:
-        return replace(self, order="day-first" if self.order == "month-first" else "month-first")
+    def _in_other_orders(self, text: pd.Series) -> dict[str, NDArray[np.bool_]]:
+        """Which of the cells that are missing are dates in another order, or with another mark."""
+        turns: dict[DateOrder, DateOrder] = {"day-first": "month-first", "month-first": "day-first"}
+        turned, *either = (
+            replace(self, order=order, marks=marks).read(text).notna().to_numpy()
+            for order, marks in (
+                (turns.get(self.order, ""), self.marks),
+                *((o, _MARKS) for o in turns),
+            )
+        )
+        first, other = self.order.removesuffix("-first"), turns.get(self.order, "")[:-6]
+        return {
+            f"date with the {first} first, but some with the {other} first, so that others may be "
+            "misread": turned,
+            "date of which the training rows tell day from month (write the year first)": (
+                np.any(either, axis=0) & ~turned
+            ),
+        }
 
     @property
     def _what(self) -> str:
@@ -180,6 +198,17 @@ def calendar(written: WrittenDates, order: DateOrder) -> Dates:
     good &= (dates.astype("datetime64[M]") == since) & (day >= 1)
     found = dates.astype("datetime64[us]") + written.microseconds.astype("timedelta64[us]")
     return np.where(good, found, np.datetime64("NaT", "us"))
+
+
+def _in_one_order(written: WrittenDates) -> Dates:
+    """Dates (n,) where one order alone makes them one; NaT elsewhere.
+
+    Those with dots have the day first; a year of two digits may be the first number as well.
+    """
+    day, month = (calendar(written, order) for order in ("day-first", "month-first"))
+    dates = np.where(np.isnat(day) & (written.mark != _DOT), month, day)
+    sure = np.isnat(day) | np.isnat(month) | (day == month) | (written.mark == _DOT)
+    return np.where(sure & ~written.short, dates, np.datetime64("NaT", "us"))
 
 
 def _is_stored(column: pd.Series) -> bool:
@@ -233,7 +262,7 @@ def date_evidence(written: WrittenDates, counts: NDArray[np.int64]) -> DateEvide
         # Of months, quarters or years the day is the same in all.
         one, other = (len(np.unique(part[either])) for part in (written.first, written.second))
         day, month = int(one == 1 and other > 2), int(other == 1 and one > 2)
-    return DateEvidence(day, month, bool(written.dotted[either].all()))
+    return DateEvidence(day, month, bool((written.mark[either] == _DOT).all()))
 
 
 @dataclass(frozen=True)
@@ -269,12 +298,13 @@ class DateTexts:
         zone = "UTC" if (~np.isnan(self.written.offset)).any() else ""
         years = usual_years(self.written.year, np.array(self.found.counts))
         short, pivot = self.short, self.written.pivot
-        plan = DatePlan(name, "", False, zone, years, self._also(name, years), short, pivot)
+        plan = DatePlan(name, "", False, (), zone, years, self._also(name, years), short, pivot)
         if self.evidence is None:
             return plan
         usual: DateOrder = "day-first" if self.evidence.dotted else ""
         told = self.evidence.order or asked or usual or elsewhere
-        return replace(plan, order=told or "month-first", assumed=not told)
+        marks = tuple(sorted(set(self.written.mark[self.written.first > 0])))
+        return replace(plan, order=told or "month-first", assumed=not told, marks=marks)
 
     def _also(self, name: str, years: tuple[int, int]) -> str:
         """What was assumed of years and zones that are not written, in sentences."""
@@ -302,31 +332,6 @@ class DateTexts:
 
 def _bare_years(found: DistinctTexts) -> NDArray[np.bool_]:
     return np.array([BARE_YEAR.fullmatch(text) is not None for text in found.texts], dtype=bool)
-
-
-def whole_dates(
-    name: str, found: DistinctTexts, asked: DateOrder = "", elsewhere: DateOrder = ""
-) -> DatePlan | None:
-    """The plan of whole numbers such as 20240131; None where not all of them are dates.
-
-    In columns that are named as dates are, these are also 31012024, 202401, 240131 or 310124, and
-    seconds or milliseconds since 1970; with a time, as 20240131235959, under any name.
-
-    >>> found = whole_dates("order_date", DistinctTexts(("20240131", "20240201"), (1, 1)))
-    >>> found.kind if found else None
-    'date'
-    >>> whole_dates("order_date", DistinctTexts(("20240131", "20249901"), (1, 1)))
-    """
-    lengths = {len(text) if text.isdigit() else 0 for text in found.texts}
-    if len(found.texts) < 2 or 0 in lengths or len(lengths - {9, 12}) > 1:
-        return None
-    shorts: tuple[Short, ...] = ("", "first", "last") if lengths == {6} else ("",)
-    tried = (DateTexts.of(found, short) for short in shorts)
-    plans = (one.plan(name, asked, elsewhere) for one in tried if one)
-    texts = pd.Series(found.texts)
-    read = [(one.read(texts).dt.year, one) for one in plans]
-    right = [(years.nunique(), one) for years, one in read if years.notna().all()]
-    return min(right, key=lambda item: item[0], default=(0, None))[1]
 
 
 def usual_years(year: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[int, int]:

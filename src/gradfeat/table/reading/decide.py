@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.api import types
 
 from gradfeat.table.reading.clocks import DurationPlan, find_clock
-from gradfeat.table.reading.dates import DateOrder, DateTexts, stored_plan, whole_dates
+from gradfeat.table.reading.dates import DateOrder, DateTexts, stored_plan
 from gradfeat.table.reading.number_formats import taken_apart
 from gradfeat.table.reading.numbers import (
     DistinctTexts,
@@ -28,9 +28,9 @@ from gradfeat.table.reading.plan import (
     content,
     has_digits,
     levels_plan,
-    may_hold_dates,
     most_levels,
 )
+from gradfeat.table.reading.whole_dates import may_hold_dates, whole_dates
 
 _STORED_NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
 _NO_TEXT = {*_STORED_NUMBERS, "boolean", "complex", "period", "empty"}
@@ -120,7 +120,7 @@ def plan_stored(name: str, column: pd.Series) -> ColumnPlan:
         return levels_plan(name, found.counts, found.texts)
     if not may_hold_dates(name, column):
         return stored_numbers(name, column)
-    return whole_dates(name, DistinctTexts.of(cell_text(column))) or NumberPlan(name)
+    return whole_dates(name, DistinctTexts.of(cell_text(column))) or stored_numbers(name, column)
 
 
 def _plan_text(

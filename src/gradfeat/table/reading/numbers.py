@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
@@ -66,7 +66,9 @@ _POWER = re.compile(r"\d{2,}[eE](\d{1,3})", re.ASCII)
 class NumberPlan(ColumnPlan):
     """Numbers written as `format` says; `otherwise` is what they could be taken for as well.
 
-    `noted`: one that has a note, such as ``<5`` or ``12*``, or is a fraction.
+    `noted`: one that has a note, such as ``<5`` or ``12*``, or is a fraction; `no_decimals`: the
+    mark before decimals where training cells have only the one between thousands: beside 37,500
+    nothing tells whether 41.250 is 41250.
 
     Numbers beyond 1e150 are missing: the squares that every score and figure takes stay finite.
     """
@@ -77,6 +79,7 @@ class NumberPlan(ColumnPlan):
     format: NumberFormat = field(default_factory=NumberFormat)
     otherwise: NumberFormat | None = None
     noted: str = ""
+    no_decimals: str = ""
 
     @property
     def cells(self) -> Cells:
@@ -107,13 +110,27 @@ class NumberPlan(ColumnPlan):
             values = self.format.stored(column.to_numpy(dtype=float, na_value=np.nan))
             far = np.abs(values) > LARGEST
             return np.where(far, np.nan, values) if far.any() else values
-        values = by_distinct(cell_text(column), self.format.read)
+        values = by_distinct(cell_text(column), self._told)
         return np.where(np.isinf(values), np.nan, values)
+
+    def _told(self, texts: Iterable[str]) -> Floats:
+        return np.where(self._either(texts), np.nan, self.format.read(texts))
+
+    def _either(self, texts: Iterable[str]) -> NDArray[np.bool_]:
+        """Which of the texts (n,) may be thousands or decimals, as no training cell tells."""
+        grouped = _GROUPED.get(self.no_decimals)
+        return np.array([bool(grouped and _one_group(text, grouped)) for text in texts], bool)
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         values = self.read(column)
         what = _WITH_SIGN.get(self.format.unit, "number")
-        unread = unread_cells(self.name, column, np.isnan(values), what)
+        either = (
+            f"number of which the training rows tell whether {self.no_decimals!r} stands before "
+            f"decimals or between thousands (write 1234 or 1{self.no_decimals}5)"
+        )
+        unread = unread_cells(
+            self.name, column, np.isnan(values), what, lambda text: {either: self._either(text)}
+        )
         return with_gaps(self, {"": values}, unread)
 
     def treatment(self, parts: Sequence[str]) -> str:
@@ -182,7 +199,16 @@ def find_numbers(
     if not found.mostly(values) or _codes(found, values, written.format):
         return None
     otherwise = None if sure and written.format.decimal == decimal else written.otherwise
-    return NumberPlan(name, written.format, otherwise, _noted(found, values))
+    bodies = [cell.body for cell in map(taken_apart, found.texts) if cell]
+    mark = written.format.decimal if written.format.thousands else ""
+    whole = not any(mark and mark in body for body in bodies)
+    return NumberPlan(name, written.format, otherwise, _noted(found, values), mark * whole)
+
+
+def _one_group(text: str, grouped: re.Pattern[str]) -> bool:
+    """Whether a number has three digits behind its one mark, and at most three before it."""
+    cell = taken_apart(text)
+    return bool(cell and grouped.fullmatch(cell.body) and len(cell.body) < len("1.234.567"))
 
 
 def _surely_thousands(texts: Sequence[str], mark: str) -> bool:

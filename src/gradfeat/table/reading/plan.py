@@ -130,11 +130,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """What the column `source` is encoded as: `parts` maps a name's ending to (n,) float64."""
+    """What the column `source` is encoded as: `parts` maps a name's ending to (n,) float64.
+
+    `unread`: cells that are taken as missing, one a reason.
+    """
 
     source: str
     parts: dict[str, Floats]
-    unread: UnreadCells | None
+    unread: tuple[UnreadCells, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -200,57 +203,41 @@ def by_distinct(
 
 
 def unread_cells(
-    name: str, column: pd.Series, lost: NDArray[np.bool_], what: str
-) -> UnreadCells | None:
-    """The cells counted that have a value which was `lost` (n,) in reading; None where none was.
+    name: str,
+    column: pd.Series,
+    lost: NDArray[np.bool_],
+    what: str,
+    instead: Callable[[pd.Series], Mapping[str, NDArray[np.bool_]]] = lambda _: {},
+) -> tuple[UnreadCells, ...]:
+    """The cells counted that have a value which was `lost` (n,) in reading, as they are no `what`.
+
+    `instead`: of the texts of such cells, which are said to be no other thing.
 
     >>> column = pd.Series(["1", "?", None])
     >>> unread_cells("x", column, np.array([False, True, True]), "number")
-    UnreadCells(column='x', cells=1, example='?', what='number', row=1, place='')
+    (UnreadCells(column='x', cells=1, example='?', what='number', row=1, place=''),)
     """
     at = np.flatnonzero(lost)
     if not at.size:
-        return None
+        return ()
     text = cell_text(column.iloc[at])
-    wrong = at[text.notna().to_numpy()]
-    if not wrong.size:
-        return None
-    first = int(wrong[0])
-    return UnreadCells(
-        name, int(wrong.size), str(text.iloc[np.searchsorted(at, first)]), what, first
+    at, text = at[text.notna().to_numpy()], text.dropna()
+    others = instead(text)
+    usual = ~np.any([*others.values(), np.zeros(len(at), bool)], axis=0)
+    found = [(why, np.flatnonzero(of_it)) for why, of_it in {what: usual, **others}.items()]
+    return tuple(
+        UnreadCells(name, len(of_it), str(text.iloc[of_it[0]]), why, int(at[of_it[0]]))
+        for why, of_it in found
+        if of_it.size
     )
 
 
 def with_gaps(
-    plan: ColumnPlan, parts: dict[str, Floats], unread: UnreadCells | None
+    plan: ColumnPlan, parts: dict[str, Floats], unread: tuple[UnreadCells, ...] = ()
 ) -> EncodedColumn:
     """Parts with nan where a cell is missing, and one that marks these rows."""
     missing = np.isnan(next(iter(parts.values()))).astype(float)
     return EncodedColumn(plan.name, parts | {MISSING: missing}, unread)
-
-
-#: Words in the names of columns of dates.
-_DATES = {
-    "date", "dates", "datum", "day", "dt", "ymd", "yyyymmdd", "fecha", "when", "timestamp", "epoch",
-    "unix", "ts", "time", "created", "updated", "month", "yyyymm", "yearmonth", "period",
-}  # fmt: skip
-
-
-def named_date(name: str) -> bool:
-    """Whether a column's name says that its whole numbers, such as 20240131, are dates.
-
-    >>> named_date("orderDate"), named_date("order")
-    (True, False)
-    """
-    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
-    return bool(words & _DATES) or name.lower().endswith("date")
-
-
-def may_hold_dates(name: str, column: pd.Series) -> bool:
-    """Whether whole numbers may be dates, by their first few: see :func:`whole_dates`."""
-    digits = (6, 8, 9, 10, 12, 13, 14) if named_date(name) else (14,)
-    some = cell_text(column.dropna().head(50)).dropna()
-    return len(some) > 0 and all(len(text) in digits and text.isdigit() for text in some)
 
 
 #: Levels that have a column each in any case; with enough rows a level, and at most.
@@ -371,7 +358,7 @@ class Text(ColumnPlan):
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         values = by_distinct(cell_text(column), _hashed)
-        return with_gaps(self, {f"_{k}": values[:, k] for k in range(TEXT_COMPONENTS)}, None)
+        return with_gaps(self, {f"_{k}": values[:, k] for k in range(TEXT_COMPONENTS)})
 
     def treatment(self, parts: Sequence[str]) -> str:
         hashed = sum(part != MISSING for part in parts)
