@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c '$(NEWEST)' 2>/dev/null && echo $$p && break; done)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive SCIPY_ARRAY_API=1 \
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2
 
 .PHONY: help demo test test-all lint types layers check journeys docs commands results explorer package mutate hostile bench \
 	bench-tabular clean

@@ -10,12 +10,16 @@ from __future__ import annotations
 import functools
 import random
 import signal
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 import typer.main
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 import typecheck
 
@@ -36,9 +40,37 @@ def pytest_configure(config: pytest.Config) -> None:
         typecheck.budget.check_all()
 
 
-def pytest_runtest_setup() -> None:
+class _Together(LoadFileScheduling):
+    """Files of tests stay on one worker, and so do all that look at the made-up pages: each page
+    is drawn once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "pages" if nodeid.startswith("tests/reports/") else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    return _Together(config, log)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
     typecheck.budget.begin_test()
-    # Where a library draws from global generators, a test draws the same whatever ran before it.
+    # A test draws the same whatever ran before it: where a library draws from global generators,
+    # and where tests share one of their module.
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
+    _begin_anew(getattr(item, "module", None))
+
+
+#: Generators of modules of tests, in the state in which they were imported.
+_IMPORTED: dict[tuple[str, str], Any] = {}
+
+
+def _begin_anew(module: ModuleType | None) -> None:
+    for name, value in vars(module).items() if module is not None else ():
+        key = module.__name__, name
+        if type(value) is np.random.Generator:
+            value.bit_generator.state = _IMPORTED.setdefault(key, value.bit_generator.state)
+        elif type(value) is torch.Generator:
+            value.set_state(_IMPORTED.setdefault(key, value.get_state()))

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
 
+import pytest
+
 from gradfeat.interface.page import page
 from gradfeat.reports import diagnosis_contents, fit_contents
 from gradfeat.table.diagnosis import DiagnosisReport
@@ -65,6 +67,18 @@ def render(report: FitReport) -> str:
 
 def render_diagnosis(found: DiagnosisReport) -> str:
     return page("diagnosis.html.j2", diagnosis_contents(found))
+
+
+def plain(report: FitReport) -> str:
+    """A page without its figures, which take nearly all of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gradfeat.interface.page.inline_svg", lambda figure: figure.caption)
+        return render(report)
+
+
+def words(report: FitReport) -> str:
+    """The text of a page without its figures."""
+    return parse(plain(report)).text
 
 
 #: By a name: what renders, and what is rendered.

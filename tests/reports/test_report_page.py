@@ -14,7 +14,7 @@ from gradfeat.reports.fit import contents
 from gradfeat.reports.words import answer as answer_of
 from gradfeat.table.results import Remark
 from reports.factory import HOSTILE, METHODS, VARIANTS, regression
-from reports.pages import page_of, parse, render, source, squeezed
+from reports.pages import page_of, parse, plain, render, source, squeezed, words
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -53,7 +53,7 @@ def test_what_users_name_is_text(name):
 
 
 def test_a_name_with_blanks_is_one_word_of_commands_and_a_question_ends_once():
-    text = parse(render(replace(VARIANTS["regression"], target="rude on a plane?"))).text
+    text = words(replace(VARIANTS["regression"], target="rude on a plane?"))
     assert "gradfeat diagnose DATA --target 'rude on a plane?'" in text
     assert "What predicts rude on a plane?" in text.replace("? ", "?")
     assert "??" not in text.replace(" ", "")
@@ -63,7 +63,7 @@ def test_methods_that_failed_alike_share_a_sentence_and_long_remarks_are_folded(
     report = VARIANTS["regression"]
     lost = [replace(one, scores={}, error="no time was left") for one in report.methods[3:]]
     remark = Remark("Taken as missing: " + "2 cells of 'a' that are no number; " * 30)
-    html = render(replace(report, methods=(*report.methods[:3], *lost), remarks=(remark,)))
+    html = plain(replace(report, methods=(*report.methods[:3], *lost), remarks=(remark,)))
     assert parse(html).text.count("no time was left") == 1
     shown, more = html.split("<details><summary>and more</summary>2 cells")
     assert shown.count("2 cells of") + 1 + more.count("2 cells of") == 30
@@ -107,10 +107,10 @@ def test_a_model_of_fixed_features_is_not_said_to_learn_them():
     report = regression(50)
     fixed = next(m.name for m in report.methods if m.family == "fixed")
     told = "with learned features: it was asked"
-    assert told in render(report)
+    assert told in words(report)
     other = replace(report, directions=replace(report.directions, method=fixed))
-    assert told not in render(other)
-    assert "the best model of gradfeat" in render(other)
+    assert told not in words(other)
+    assert "the best model of gradfeat" in words(other)
 
 
 def test_numbers_of_the_predictions():
@@ -179,7 +179,7 @@ def test_many_directions_of_a_first_step_are_counted():
 def test_a_direction_of_many_columns_is_not_called_mainly_that_of_three():
     found = VARIANTS["regression"].first_step
     even = replace(found, folded=np.full(found.folded.shape, len(found.columns) ** -0.5))
-    text = parse(render(replace(VARIANTS["tiny"], first_step=even))).text
+    text = words(replace(VARIANTS["tiny"], first_step=even))
     assert "2 directions: spread over many columns, led by hr, temp and atemp; spread" in text
 
 
@@ -196,8 +196,8 @@ def test_the_page_begins_with_what_a_direction_is_and_ends_with_what_next():
     text = page_of("regression").text
     assert text.index("A direction is a weighted sum") < text.index("How the methods compare")
     last = text[text.index("What next") :]
-    for words in ("gradfeat predict FOLDER NEW.csv", "gradfeat.load", "gradfeat diagnose DATA"):
-        assert words in last
+    for told in ("gradfeat predict FOLDER NEW.csv", "gradfeat.load", "gradfeat diagnose DATA"):
+        assert told in last
 
 
 @pytest.mark.parametrize("name", ["three", "regression"])
@@ -215,7 +215,7 @@ def test_figures_take_the_colours_of_the_page(name):
 def test_shares_of_first_gradients_of_classes_add_to_at_most_one():
     report = VARIANTS["regression"]
     step = replace(report.first_step, outputs=3)
-    text = " ".join(re.sub("<[^>]*>", " ", render(replace(report, first_step=step))).split())
+    text = words(replace(report, first_step=step))
     assert "of first gradients point along it" in text
     assert "for each of 3 classes" in text
     assert "of random neurons" not in text.split("What the words mean")[0]
