@@ -123,7 +123,7 @@ def test_the_p_of_a_difference_is_that_of_scipy():
         ({"n": 10**9}, "n is 1,000,000,000: give 50,000 or less."),
         ({"phi": 0.001}, "d is 0: give 1 or more."),
         ({"psi": 1e-7}, "N is 300,000,000: give 50,000 or less."),
-        ({"lam": 0.0}, "lam is 0.0: give a number from 1e-08 to 1e+06."),
+        ({"lam": 0.0}, "lam is 0.0: give a number from 1e-08 to 1,000,000."),
         ({"lam": float("nan")}, "lam is nan: give a number"),
     ],
 )

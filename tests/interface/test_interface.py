@@ -156,14 +156,16 @@ def test_a_text_is_one_name_in_every_list(frame, found):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"time": 0}, "time is 0: give a number from 1 to 604800"),
+        ({"time": 0}, "time is 0: give a number from 1 to 604,800"),
         ({"time": np.inf}, "time is inf: give a number from 1"),
         ({"time": "5"}, "time is '5': give a number"),
         ({"seed": 1.5}, "seed is 1.5: give a whole number"),
         ({"jobs": "2"}, "jobs is '2': give a whole number or None"),
         ({"separator": 1}, "separator is 1: give a text or None"),
         ({"checkpoint": 3}, "checkpoint is 3: give a text or a path or None"),
-        ({"seed": -1}, "seed is -1: give 0 or more"),
+        ({"seed": -1}, "seed is -1: give a number from 0 to 4,294,967,295"),
+        ({"jobs": 0}, "jobs is 0: give a number from 1 to 1,024"),
+        ({"width": 10**6}, "width is 1000000: give a number from 2 to 100,000"),
         ({"task": "class"}, "task is 'class': give 'auto' or 'regression' or 'classification'"),
         ({"missing_target": "keep"}, "missing_target is 'keep': give 'drop' or 'refuse'"),
     ],

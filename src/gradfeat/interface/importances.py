@@ -14,8 +14,9 @@ from gradfeat.estimators.checks import classifies
 from gradfeat.figures.comparison import together
 from gradfeat.interface.open import refuse_types
 from gradfeat.maths.deadline import LONGEST
-from gradfeat.maths.ranges import at_least, within
+from gradfeat.maths.ranges import within
 from gradfeat.table.encode import TableEncoder
+from gradfeat.table.methods import SEEDS
 from gradfeat.table.read import as_frame
 from gradfeat.table.results import Importances
 from gradfeat.table.shuffling import (
@@ -70,7 +71,7 @@ def importances(
     """
     refuse_types(importances, {"time": time, "random_state": random_state})
     within(0, LONGEST, time=time)
-    at_least(0, random_state=random_state)
+    within(*SEEDS, random_state=random_state)
     called = type(model).__name__
     if not callable(getattr(model, "predict", None)):
         raise TableError(f"The model is a {called} without predict: give a fitted estimator.")

@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 
 from gradfeat.drawing.numbers import count
 from gradfeat.errors import TableError
-from gradfeat.maths.deadline import LONGEST, Deadline
+from gradfeat.maths.deadline import Deadline
 from gradfeat.maths.memory import available_memory, readable
-from gradfeat.maths.ranges import at_least, within
+from gradfeat.maths.ranges import within
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.dask_client import local_cluster
 from gradfeat.rows.engine import Engine, Report
@@ -34,6 +34,7 @@ from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_END
 from gradfeat.rows.sources.tables import FrameTables, Tables, held
 from gradfeat.rows.sources.text_options import TextOptions, text_options
 from gradfeat.rows.sources.words import layout_sentence
+from gradfeat.table.methods import JOBS, SECONDS, SEEDS, WIDTH, WIDTHS
 from gradfeat.table.read import as_frame
 from gradfeat.table.request import Request, Steps
 
@@ -224,11 +225,11 @@ def refuse_types(function: Callable[..., Any], given_: Mapping[str, Any]) -> Non
 
 
 def _refuse(asked: Mapping[str, Any], given_: Mapping[str, Any]) -> None:
-    """Numbers that an option cannot be, in the same bounds as those of the command line."""
-    within(1, LONGEST, time=given_["time"])
-    at_least(0, seed=asked["seed"])
-    at_least(2, width=asked.get("width", 2))
-    at_least(1, jobs=given_["jobs"] or 1)
+    """Numbers that an option cannot be."""
+    within(*SECONDS, time=given_["time"])
+    within(*SEEDS, seed=asked["seed"])
+    within(*WIDTHS, width=asked.get("width", WIDTH))
+    within(*JOBS, jobs=1 if given_["jobs"] is None else given_["jobs"])
 
 
 def given(data: Any) -> UserTable:

@@ -62,7 +62,7 @@ def within(low: float, high: float, **settings: float | np.number) -> None:
     """Refuse a setting outside of [low, high]."""
     for name, value in settings.items():
         if not low <= value <= high:
-            raise ValueError(f"{name} is {value}: give a number from {low:g} to {high:g}.")
+            raise ValueError(f"{name} is {value}: give a number from {low:,.10g} to {high:,.10g}.")
 
 
 def paired(m: int) -> None:

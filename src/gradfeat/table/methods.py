@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradfeat.errors import TableError
+from gradfeat.maths.deadline import LONGEST
 from gradfeat.table.results import Family
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 #: Neurons of random features and gradient features, unless asked otherwise.
 WIDTH = 1024
+
+#: From where to where options may be, on the command line and in Python; seeds are what every
+#: generator in use takes.
+WIDTHS, SEEDS, JOBS, SECONDS = (2, 100_000), (0, 2**32 - 1), (1, 1024), (1.0, LONGEST)
 
 #: Training rows up to which leave-one-out chooses the penalty of a head. Beyond them generalised
 #: cross-validation does, from the sums over rows themselves: it agrees there, without another pass.

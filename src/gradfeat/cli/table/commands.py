@@ -14,11 +14,8 @@ import typer
 
 from gradfeat.cli.guard import Stopped
 from gradfeat.cli.terminal import Format, Printed, Printing, Quiet, Verbose
-from gradfeat.maths.deadline import LONGEST, Deadline
-from gradfeat.table.methods import METHODS, WIDTH
-
-#: What every generator in use takes.
-LARGEST_SEED = 2**32 - 1
+from gradfeat.maths.deadline import Deadline
+from gradfeat.table.methods import JOBS, METHODS, SECONDS, SEEDS, WIDTH, WIDTHS
 
 #: Names that --methods takes.
 _METHODS = ", ".join(method.name for method in METHODS)
@@ -27,6 +24,8 @@ _METHODS = ", ".join(method.name for method in METHODS)
 # Groups in the help: in one table the longest names would be cut at 80 columns.
 reading = partial(typer.Option, rich_help_panel="How the table is read")
 streaming = partial(typer.Option, rich_help_panel="Larger than memory")
+seconds = partial(typer.Option, min=SECONDS[0], max=SECONDS[1])
+seeds = partial(typer.Option, min=SEEDS[0], max=SEEDS[1])
 
 Task = Annotated[
     Literal["auto", "regression", "classification"], typer.Option(help="What the target is.")
@@ -96,7 +95,7 @@ Stream = Annotated[
     ),
 ]
 Jobs = Annotated[
-    int | None, streaming(help="Stream the rows in so many processes.", min=1, max=1024)
+    int | None, streaming(help="Stream the rows in so many processes.", min=JOBS[0], max=JOBS[1])
 ]
 Dask = Annotated[
     str | None, streaming(help="Stream the rows on a Dask cluster: its address, or local.")
@@ -126,11 +125,9 @@ def diagnose(
     ),
     time: Annotated[
         float,
-        typer.Option(
-            help="Seconds to spend, all in: reading, tests, models and page.", min=1.0, max=LONGEST
-        ),
+        seconds(help="Seconds to spend, all in: reading, tests, models and page."),
     ] = 60.0,
-    seed: Annotated[int, typer.Option(help="Of every random draw.", min=0, max=LARGEST_SEED)] = 0,
+    seed: Annotated[int, seeds(help="Of every random draw.")] = 0,
     time_column: Annotated[
         str | None, typer.Option(help="Ordered data: test models on stretches of this column.")
     ] = None,
@@ -205,13 +202,9 @@ def fit(
     ),
     time: Annotated[
         float,
-        typer.Option(
-            help="Seconds to spend, all in: reading, fits, figures and page.", min=1.0, max=LONGEST
-        ),
+        seconds(help="Seconds to spend, all in: reading, fits, figures and page."),
     ] = 60.0,
-    seed: Annotated[
-        int, typer.Option(help="Of the split and every random draw.", min=0, max=LARGEST_SEED)
-    ] = 0,
+    seed: Annotated[int, seeds(help="Of the split and every random draw.")] = 0,
     time_column: Annotated[
         str | None, typer.Option(help="Ordered data: hold out the last rows by this column.")
     ] = None,
@@ -221,7 +214,8 @@ def fit(
         Literal["drop", "refuse"], typer.Option(help="Rows without a target.")
     ] = "drop",
     width: Annotated[
-        int, typer.Option(help="Neurons of random and gradient features.", min=2, max=100_000)
+        int,
+        typer.Option(help="Neurons of random and gradient features.", min=WIDTHS[0], max=WIDTHS[1]),
     ] = WIDTH,
     keep_identifiers: Annotated[
         bool, typer.Option("--keep-identifiers", help="Learn from columns that name rows, too.")
@@ -344,7 +338,7 @@ def refit(
     data: Annotated[Path, typer.Argument(help="A table with its columns and the new target.")],
     target: Annotated[str, typer.Option(help="Column to predict now.")],
     out: Annotated[Path, typer.Option(help="Model file to write.")],
-    seed: Annotated[int, typer.Option(help="Of the rows held out.", min=0, max=LARGEST_SEED)] = 0,
+    seed: Annotated[int, seeds(help="Of the rows held out.")] = 0,
     separator: Separator = None,
     comment: Comment = None,
     header: Header = None,
