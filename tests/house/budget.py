@@ -26,19 +26,27 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(134, 3),
     "catalogue": Room(12_377, 58),
+<<<<<<< HEAD
     "cli": Room(3_928, 26),
+=======
+    "cli": Room(3_911, 26),
+>>>>>>> 10a17071 (Budget at what is there)
     "diagnostics": Room(1_135, 8),
     "drawing": Room(917, 7),
     "estimators": Room(3_361, 19),
     "figures": Room(1_616, 9),
-    "interface": Room(1_193, 6),
+    "interface": Room(1_195, 6),
     "lab": Room(3_550, 19),
     "maths": Room(4_480, 33),
     "models": Room(11_232, 70),
     "planning": Room(1_461, 10),
     "reports": Room(968, 4),
     "rows": Room(6_753, 32),
+<<<<<<< HEAD
     "table": Room(10_702, 45),
+=======
+    "table": Room(10_605, 44),
+>>>>>>> 10a17071 (Budget at what is there)
     "tasks": Room(2_219, 19),
     "theory": Room(6_286, 33),
 }
