@@ -26,11 +26,7 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(134, 3),
     "catalogue": Room(12_377, 58),
-<<<<<<< HEAD
-    "cli": Room(3_928, 26),
-=======
-    "cli": Room(3_911, 26),
->>>>>>> 10a17071 (Budget at what is there)
+    "cli": Room(3_922, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(917, 7),
     "estimators": Room(3_361, 19),
@@ -42,11 +38,7 @@ ROOMS: Final = {
     "planning": Room(1_461, 10),
     "reports": Room(968, 4),
     "rows": Room(6_753, 32),
-<<<<<<< HEAD
-    "table": Room(10_702, 45),
-=======
-    "table": Room(10_605, 44),
->>>>>>> 10a17071 (Budget at what is there)
+    "table": Room(10_707, 45),
     "tasks": Room(2_219, 19),
     "theory": Room(6_286, 33),
 }
