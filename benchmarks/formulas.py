@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -328,26 +327,6 @@ GROUPS = {
 }
 
 
-def times() -> list[tuple[str, float, float]]:
-    """Processor milliseconds of one evaluation, and seconds of a curve over 100 step sizes."""
-    etas = N_ROWS ** np.linspace(0, 0.49, 100)
-    calls: list[tuple[str, Callable[[object], object]]] = [
-        ("finite_step_errors", lambda eta: finite_step_errors(*SHAPE, eta=eta, n=N_ROWS)),
-        ("reused_sample_errors", lambda eta: reused_sample_errors(*SHAPE, eta=eta, n=N_ROWS)),
-        ("limit_errors", lambda _: limit_errors(*SHAPE, degree=[0, 1, 2])),
-    ]
-    found = []
-    for name, call in calls:
-        call(3.0)
-        start = time.process_time()
-        call(4.0)
-        one = time.process_time() - start
-        start = time.process_time()
-        call(etas)
-        found.append((name, 1000 * one, time.process_time() - start))
-    return found
-
-
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--draws", type=int, help="of every group, in place of its own")
@@ -367,9 +346,6 @@ def main() -> int:
         for name, why in formulas_more.without_row(rows).items():
             print(f"| `{name}` | {why} |")
             beyond += not why
-    print("\n| function | one evaluation | 100 step sizes |\n|---|---|---|")
-    for name, one, curve in times():
-        print(f"| `{name}` | {one:.0f} ms | {curve:.2f} s |")
     return int(beyond > 0)
 
 

@@ -193,12 +193,17 @@ REASONS = {
 }
 
 
-def without_row(rows: set[str]) -> dict[str, str]:
-    """Public functions of theory with a source that no row covers; a reason, or nothing."""
+def public_formulas() -> dict[str, str]:
+    """Public functions of theory that name a source, and their modules."""
     found = {}
     for path in sorted(Path(str(gradfeat.theory.__file__)).parent.glob("*.py")):
         for node in ast.parse(path.read_text()).body:
-            said = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
-            if said and "Source:" in said and not {node.name} & rows:  # pyright: ignore
-                found[node.name] = REASONS.get(node.name, "")  # pyright: ignore
-    return {name: why for name, why in found.items() if name[0] != "_"}
+            match node:
+                case ast.FunctionDef(name=name) if "Source:" in (ast.get_docstring(node) or ""):
+                    found[name] = path.stem
+    return {name: module for name, module in found.items() if name[0] != "_"}
+
+
+def without_row(rows: set[str]) -> dict[str, str]:
+    """Formulas that no row covers; a reason, or nothing."""
+    return {name: REASONS.get(name, "") for name in public_formulas() if name not in rows}

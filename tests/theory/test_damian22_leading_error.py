@@ -108,7 +108,7 @@ def test_bad_input_is_named():
     g = MultiHermite(((3,),), (1.0,))
     with pytest.raises(ValueError, match="leading term is zero"):
         relative_error(g, 10)
-    with pytest.raises(ValueError, match="d is 1 and g has 2"):
+    with pytest.raises(ValueError, match="d is 1: give a whole number from 2"):
         expected_squares(MultiHermite(((2, 0),), (1.0,)), 1)
     with pytest.raises(ValueError, match=r"needs 6\^12 points"):
         expected_squares(MultiHermite(((5, *[0] * 11),), (1.0,)), 20)

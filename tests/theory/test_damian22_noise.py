@@ -100,5 +100,5 @@ def test_all_directions_relevant_or_a_neuron_on_one_is_no_special_case():
 
 
 def test_bad_noise_is_named():
-    with pytest.raises(ValueError, match="noise was -1"):
+    with pytest.raises(ValueError, match="noise is -1"):
         sampling_variance(MultiHermite(((2,),), (1.0,)), np.eye(2)[:, :1], np.eye(2), noise=-1.0)

@@ -82,8 +82,8 @@ def test_sample_sizes_of_the_first_two_rounds_have_their_exponents():
     [
         (lambda: rfm_rounds(product, 4, 100, 10, 1.0), "r is 4"),
         (lambda: rfm_rounds(product, 2, 8, 10, 1.0), "d is 8"),
-        (lambda: rfm_rounds(product, 2, 20, 1, 1.0), "n, bandwidth and penalty are 1"),
-        (lambda: round_exponent(-1), "round is -1"),
+        (lambda: rfm_rounds(product, 2, 20, 1, 1.0), "n is 1: give a number from 2"),
+        (lambda: round_exponent(-1), "t is -1"),
     ],
 )
 def test_outside_the_regime_a_sentence_says_so(call, words):

@@ -108,7 +108,7 @@ def test_series_is_the_function_on_its_whole_reach_and_for_its_square():
     [
         ({"Q": np.zeros((2, 7))}, r"Q has shape \(2, 7\)"),
         ({"b": np.zeros(3)}, r"b \(3,\)"),
-        ({"Q": np.full((2, 8), np.nan)}, "not finite"),
+        ({"Q": np.full((2, 8), np.nan)}, "Q holds nan"),
         ({"s": 0.0}, "s is 0.0"),
         ({"law": PatternLaw.majority(D=15, k=15, p_o=0.5), "Q": np.zeros((2, 15))}, "k is 15"),
     ],

@@ -138,5 +138,5 @@ def test_bad_input_is_named():
         zonal_spectrum(lambda t: 1 - t**2, 5, 2)
     with pytest.raises(ValueError, match="d is 1"):
         multiplicities(1, 3)
-    with pytest.raises(ValueError, match="highest degree -1"):
+    with pytest.raises(ValueError, match="k_max is -1"):
         spherical_shares(TALK, 5, -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,26 @@ def not_negative(**settings: float | np.number) -> None:
     for name, value in settings.items():
         if not 0 <= value < math.inf:
             raise ValueError(f"{name} is {value}: give a finite number of 0 or more.")
+
+
+def finite(**settings: Any) -> None:
+    """Refuse a setting that is, or holds, nan or infinity."""
+    for name, value in settings.items():
+        values = np.asarray(value, dtype=np.float64).ravel()
+        if not np.isfinite(values).all():
+            wrong = values[~np.isfinite(values)][0]
+            raise ValueError(f"{name} holds {wrong}: give finite numbers.")
+
+
+def whole(low: int, high: int, **settings: Any) -> None:
+    """Refuse a setting that is no whole number from `low` to `high`."""
+    for name, value in settings.items():
+        try:
+            inside = low <= operator.index(value) <= high
+        except TypeError:
+            inside = False
+        if not inside:
+            raise ValueError(f"{name} is {value}: give a whole number from {low} to {high:,}.")
 
 
 def within(low: float, high: float, **settings: float | np.number) -> None:

@@ -12,7 +12,8 @@ from scipy import special
 from scipy.special import ndtr
 
 from ..maths.activations import Activation
-from ..maths.hermite import RealFunction, hermite, hermite_coefficients
+from ..maths.hermite import MAX_DEGREE, RealFunction, hermite, hermite_coefficients
+from ..maths.ranges import finite, positive, whole
 
 #: (scale (m,), bias (m,), k_max) -> c_0, ..., c_{k_max} of each neuron, (m, k_max + 1).
 NeuronCoefficients = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
@@ -33,6 +34,9 @@ def relu_coefficients(
     >>> relu_coefficients(np.array([1.0]), np.array([1.0]), 2).round(4).tolist()
     [[1.0833, 0.8413, 0.121]]
     """
+    finite(bias=bias)
+    positive(scale=np.min(scale, initial=1.0), most=np.max(scale, initial=1.0))
+    whole(0, MAX_DEGREE, k_max=k_max)
     t = -bias / scale
     density, tail = np.exp(-(t**2) / 2) / math.sqrt(2 * math.pi), ndtr(-t)
     rest = density[:, None] * hermite(max(k_max - 2, 0), t)

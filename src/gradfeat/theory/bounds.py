@@ -14,6 +14,8 @@ from scipy.special import comb
 
 from gradfeat.theory.patterns import PatternLaw
 
+from ..maths.ranges import finite, positive
+
 
 @dataclass(frozen=True, eq=False)
 class ExplicitNetwork:
@@ -116,11 +118,7 @@ def guarantee_sizes(
     >>> {name: float(f"{size:.3g}") for name, size in sizes.items()}
     {'least_k': 266.0, 'least_p_o': 0.25, 'least_m': 244000000000.0}
     """
-    if not min(D, k, m, gamma, delta, eps) > 0:
-        raise ValueError(
-            f"D, k, m, gamma, delta, eps are {D}, {k}, {m}, {gamma}, {delta}, {eps}: give numbers"
-            " above 0."
-        )
+    positive(D=D, k=k, m=m, gamma=gamma, delta=delta, eps=eps)
     return {
         "least_k": math.log(D * m / (delta * gamma)) ** 2,
         "least_p_o": k**2 / D,
@@ -211,6 +209,7 @@ def loss_bound(
     wrong = {name: x for name, x in numbers.items() if not x >= 0}
     if wrong:
         raise ValueError(f"{wrong}: give numbers of 0 or more.")
+    finite(**numbers, slope=slope)
     if not (0 <= width <= 1 and n >= 1 and r >= 1 and slope != 0):
         raise ValueError(
             f"width, n, r, slope are {width}, {n}, {r}, {slope}: give a width in [0, 1], n and r "

@@ -14,7 +14,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..maths.ranges import not_negative, rising
+from ..maths.ranges import not_negative, rising, within
 
 
 @final
@@ -79,6 +79,7 @@ def committee_path(
     """
     from scipy.integrate import solve_ivp
 
+    within(0, 1e3, eta=eta, noise=noise)
     committee_flow(Q, R, T, eta, noise)  # says what is out of range
     alphas, (C, s) = rising("alphas", alphas), _joint(Q, R, T)
     K = len(np.atleast_2d(Q))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..maths.hermite import gauss_hermite
 from ..maths.multi_hermite import MultiHermite
+from ..maths.ranges import finite, whole
 from .activation_coefficients import NeuronCoefficients, relu_coefficients
 
 #: Largest entry of U^T U - I that is taken for rounding.
@@ -102,6 +103,7 @@ def population_gradient(
     >>> population_gradient(g, U, np.array([[0.6, 0.8, 0.0]]), np.ones(1)).round(4).tolist()
     [[-0.3926, 0.1149, -0.0]]
     """
+    finite(a=a)
     series = gradient_series(beyond_linear(g), U, W, b, coefficients=coefficients, order=order)
     return -2 * np.asarray(a)[:, None] * series
 
@@ -124,6 +126,7 @@ def leading_term(
     >>> leading_term(g, U, np.array([[0.6, 0.8, 0.0]]), np.ones(1)).round(4).tolist()
     [[-0.4787, 0.0, 0.0]]
     """
+    finite(a=a)
     _, u, _ = neurons(g, U, W, 0.0)
     return -2 * np.asarray(a)[:, None] * (u @ U) @ g.tensor(2) @ U.T / math.sqrt(2 * math.pi)
 
@@ -139,6 +142,7 @@ def neurons(
         )
     if np.abs(U.T @ U - np.eye(g.r)).max() > _ORTHONORMAL:
         raise ValueError("The columns of U are not orthonormal: give those of a QR decomposition.")
+    finite(W=W, b=b)
     scale = np.linalg.norm(W, axis=1)
     if not (scale > 0).all():
         raise ValueError(
@@ -180,8 +184,8 @@ def expected_squares(
     >>> round(lead * 2 * np.pi * 20, 12), round(rest * 2 * np.pi * 20, 4)
     (1.0, 0.0341)
     """
-    if d < g.r:
-        raise ValueError(f"d is {d} and g has {g.r} variables: give d of at least {g.r}.")
+    finite(bias=bias)
+    whole(g.r, 10**9, d=d)
     g = beyond_linear(g)
     c = coefficients(np.ones(1), np.array([float(bias)]), g.degree + 3)[0]
     z, weights = product_rule(g.degree + 1, g.r)

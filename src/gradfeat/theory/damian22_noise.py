@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from ..maths.hermite import gauss_hermite, hermite
 from ..maths.multi_hermite import MultiHermite
+from ..maths.ranges import not_negative
 from .damian22_gradient import beyond_linear, gradient_series, neurons, product_rule
 
 #: Neurons of one block, so that (neurons x points) stays small.
@@ -58,8 +59,7 @@ def sampling_variance(
     >>> float(sampling_variance(g, U, W, estimated=False).round(1)[0])
     52.0
     """
-    if not noise >= 0:
-        raise ValueError(f"The noise was {noise}: give a standard deviation of 0 or more.")
+    not_negative(noise=noise)
     scale, u, bias = neurons(g, U, W, b)
     mean, s = _mean_and_step(g, U, u, bias / scale, estimated)
     xi, weights = product_rule(g.degree + 2, g.r)

@@ -32,7 +32,7 @@ def network_samples(d: float, r: float, p: int, kappa: float = 1.0) -> float:
     110.0
     """
     positive(d=d, r=r, p=p, kappa=kappa)
-    return float(kappa**2 * d**2 * r + kappa ** (2 * p) * d * r**p)
+    return _power(kappa * d, 2) * r + d * _power(r * kappa**2, p)
 
 
 def kernel_samples(d: float, p: int) -> float:
@@ -45,7 +45,7 @@ def kernel_samples(d: float, p: int) -> float:
     10000.0
     """
     positive(d=d, p=p)
-    return float(d) ** p
+    return _power(d, p)
 
 
 def network_loss(
@@ -63,7 +63,7 @@ def network_loss(
     """
     n, m = np.broadcast_arrays(np.asarray(n, float), np.asarray(m, float))
     positive(d=d, r=r, p=p, kappa=kappa, n=n.min(), m=m.min())
-    head = r**p * kappa ** (2 * p)
+    head = _power(r * kappa**2, p)
     loss = np.sqrt(d * head / n) + np.sqrt(head / m) + n**-0.25
     return np.where(_in_regime(d, r, kappa, n), loss, np.nan)
 
@@ -78,7 +78,7 @@ def width_needed(r: float, p: int, excess: float, kappa: float = 1.0) -> float:
     32.0
     """
     positive(r=r, p=p, excess=excess, kappa=kappa)
-    return r**p * kappa ** (2 * p) / excess**2
+    return _power(r * kappa**2, p) / excess**2
 
 
 def query_tolerance(d: float, p: int, queries: float) -> float:
@@ -111,7 +111,7 @@ def query_samples(d: float, p: int) -> float:
     1000.0
     """
     positive(d=d, p=p)
-    return float(d) ** (p / 2)
+    return _power(d, p / 2)
 
 
 def reuse_samples(d: float, generative: int) -> float:
@@ -128,7 +128,7 @@ def reuse_samples(d: float, generative: int) -> float:
     (100.0, 10000.0)
     """
     positive(d=d, generative=generative)
-    return float(d) ** max(1.0, generative / 2)
+    return _power(d, max(1.0, generative / 2))
 
 
 def transfer_samples(r: float, p: int, kappa: float = 1.0) -> float:
@@ -143,7 +143,7 @@ def transfer_samples(r: float, p: int, kappa: float = 1.0) -> float:
     8.0
     """
     positive(r=r, p=p, kappa=kappa)
-    return r**p * kappa ** (2 * p)
+    return _power(r * kappa**2, p)
 
 
 def transfer_loss(
@@ -162,7 +162,7 @@ def transfer_loss(
     """
     n, N = np.broadcast_arrays(np.asarray(n, float), np.asarray(N, float))
     positive(d=d, r=r, p=p, kappa=kappa, n=n.min(), N=N.min(), m=m)
-    loss = np.sqrt(r**p * kappa ** (2 * p) / np.minimum(m, N)) + N**-0.25
+    loss = np.sqrt(_power(r * kappa**2, p) / np.minimum(m, N)) + N**-0.25
     return np.where(_in_regime(d, r, kappa, n), loss, np.nan)
 
 
@@ -204,12 +204,18 @@ def suggested_samples(d: float, r: float, exponent: int, degree: int) -> SampleS
             " <= degree."
         )
     return SampleScales(
-        one_step=float(d) ** exponent,
+        one_step=_power(d, exponent),
         query_bound=max(float(d), query_samples(d, exponent)),
-        online_sgd=float(d) ** max(1, exponent - 1),
+        online_sgd=_power(d, max(1, exponent - 1)),
         information=float(d * r),
         kernel=kernel_samples(d, degree),
     )
+
+
+def _power(base: float, exponent: float) -> float:
+    """Infinity where no float holds it."""
+    with np.errstate(over="ignore"):
+        return float(np.float64(base) ** exponent)
 
 
 def _in_regime(d: float, r: float, kappa: float, n: np.ndarray) -> np.ndarray:

@@ -236,7 +236,7 @@ class _Form:
     def held(self, part: MultiHermite, r: np.ndarray, g: np.ndarray) -> float:
         """E[f p] of the fit f: [K^{-1} y]_i = r(u_i) (y_i - f(x_i)) with row i left out of f."""
         p, product = _given(self.grid, self.teacher, self.rho, part)
-        return self.grid.mass @ product - self._between(p / r[:, None], product / r, r, g)
+        return float(self.grid.mass @ product - self._between(p / r[:, None], product / r, r, g))
 
     def _between(
         self, p: np.ndarray, product: np.ndarray, r: np.ndarray, g: np.ndarray

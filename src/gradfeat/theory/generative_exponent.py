@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr
 
-from ..maths.hermite import RealFunction, orthonormal_hermite
+from ..maths.hermite import MAX_DEGREE, RealFunction, orthonormal_hermite
+from ..maths.ranges import whole
 
 #: Inputs beyond it have probability 1e-18; a grid of so many points finds the turns of g.
 _REACH, _GRID = 9.0, 1_801
@@ -44,8 +45,7 @@ def label_strengths(
     >>> label_strengths(lambda z: z**2, 2).round(2).tolist()
     [0.0, 1.0]
     """
-    if not (k_max >= 1 and k_max % 1 == 0):
-        raise ValueError(f"k_max is {k_max}: give a whole number of 1 or more.")
+    whole(1, MAX_DEGREE, k_max=k_max)
     if not 0 <= noise < math.inf:
         raise ValueError(f"The noise is {noise}: give a standard deviation of 0 or more.")
     grid = np.linspace(-_REACH, _REACH, _GRID)

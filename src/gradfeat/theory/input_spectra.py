@@ -19,8 +19,8 @@ from typing import final
 import numpy as np
 from scipy import special
 
-from ..maths.hermite import RealFunction, gauss_hermite, orthonormal_hermite
-from ..maths.ranges import positive
+from ..maths.hermite import MAX_DEGREE, RealFunction, gauss_hermite, orthonormal_hermite
+from ..maths.ranges import finite, positive, whole
 from .kernel_curve import KernelLaw
 from .zonal_spectrum import ZonalSpectrum
 
@@ -102,6 +102,8 @@ def gaussian_law(
         raise ValueError(
             f"r is {r}, d {d} and ambient {ambient}: give 1 <= r <= d and ambient of 0 or more."
         )
+    whole(r, 10**6, d=d)
+    whole(0, MAX_DEGREE, k_max=k_max)
     line = GaussianLine(1.0, bandwidth)
     own = _Group(r, line.first**r, line.ratio)
     o, p = (line.projections(f, k_max) for f in (np.ones_like, g))
@@ -218,6 +220,7 @@ def minimax_exponent(order: float, dimension: int = 1) -> float:
     >>> minimax_exponent(0.5), minimax_exponent(1.5), minimax_exponent(1.5, 3)
     (0.5, 0.75, 0.5)
     """
+    finite(dimension=dimension)
     if not (order > 0 and dimension >= 1):
         raise ValueError(f"order is {order} and dimension {dimension}: give > 0 and 1 or more.")
     return 2 * order / (2 * order + dimension)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..maths.hermite import HermiteSeries, root_factorials
 from ..maths.multi_hermite import MultiHermite
+from ..maths.ranges import finite
 from .zonal_spectrum import ZonalSpectrum
 
 #: Penalties between which a kernel with k(x, x) = 1 chooses: the factor between two is 10^(1/2).
@@ -131,7 +132,8 @@ def _check(
     amounts: Sequence[float],
 ) -> None:
     given = np.array([*shares, *amounts])
-    if not ((n > 0).all() and (given >= 0).all() and np.isfinite(given).all()):
+    finite(n=n, shares=shares, noise=amounts)
+    if not ((n > 0).all() and (given >= 0).all()):
         raise ValueError(
             f"n goes down to {n.min()}, the shares are {tuple(shares)} and the noise and the part"
             f" beyond {tuple(amounts)}: give n > 0 and numbers of 0 or more."
@@ -184,6 +186,7 @@ def degree_learned(d: int, n: ArrayLike) -> np.ndarray:
     [1.0, 2.0, 3.0]
     """
     n = np.asarray(n, dtype=np.float64)
+    finite(d=d, n=n)
     if d < 2 or not (n >= 1).all():
         raise ValueError(f"d is {d} and n at least {n.min()}: give d >= 2 and n >= 1.")
     kappa = np.log(n) / np.log(d)
@@ -214,6 +217,7 @@ def staircase_risk(shares: Sequence[float], d: int, n: ArrayLike) -> np.ndarray:
     >>> staircase_risk((0.0, 0.0, 0.5, 0.0, 0.5), 10, [30, 300, 3000, 30000]).tolist()
     [1.0, 0.5, 0.5, 0.0]
     """
+    finite(shares=shares)
     if not np.min(shares) >= 0:
         raise ValueError(f"The shares were {tuple(shares)}: give squares, 0 or more.")
     left = np.append(np.cumsum(np.asarray(shares, float)[::-1])[::-1], 0.0)

@@ -50,6 +50,7 @@ def flow_risk(
     0.15
     """
     positive(n=n, time=time)
+    not_negative(noise=noise, beyond=beyond, shares=np.min(shares), most=np.max(shares))
     N, eigenvalues = np.array(spectrum.multiplicities), np.array(spectrum.eigenvalues)
     speed = 2 * time / n
     largest = n * float(eigenvalues.max()) + float(N @ eigenvalues) + spectrum.tail
@@ -130,6 +131,7 @@ def kernel_growth_bound(d: int, scale: ArrayLike, size: ArrayLike) -> np.ndarray
     >>> float(kernel_growth_bound(8, 0.5, 1.0))
     2.4
     """
-    positive(d=d, scale=np.min(scale, initial=math.inf))
-    not_negative(size=np.min(size, initial=0.0))
-    return 4 * math.sqrt(d + 1) * np.asarray(size) / (np.asarray(scale) * (d + 2))
+    scale, size = np.asarray(scale, dtype=np.float64), np.asarray(size, dtype=np.float64)
+    positive(d=d, scale=scale.min(initial=math.inf))
+    not_negative(size=size.min(initial=0.0))
+    return 4 * math.sqrt(d + 1) * size / (scale * (d + 2))

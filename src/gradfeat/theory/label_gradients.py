@@ -11,6 +11,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
+from ..maths.ranges import finite, positive
 from .simplified_gradient import check_neurons, normal_density
 
 #: 2^(r k) patterns of the blocks and 3^(D - r k) outside are visited.
@@ -106,6 +107,7 @@ def parity_gradient(
     """
     if M.ndim != 2 or W.ndim != 2 or M.shape[1] != law.D or W.shape[1] != len(M):
         raise ValueError(f"M has shape {M.shape}, W {W.shape}: give M (d, {law.D}) and W (m, d).")
+    finite(M=M, W=W, b=b)
     scale = math.sqrt(len(M) / law.second_moment) if scale is None else scale
     bias = np.broadcast_to(np.asarray(b, dtype=float), len(W))
     parts = (law.blocks(), law.outside())
@@ -175,6 +177,8 @@ def mixture_gradient(
             f"labels have shape {y.shape}, weights {p.shape}: give one of each a column of U,"
             f" {U.shape[1:]}."
         )
+    finite(labels=y, weights=p, separation=separation, along=along)
+    positive(scale=scale)
     q, spread = W @ U, along**2 - 1
     s = scale * np.sqrt((W**2).sum(1, keepdims=True) + spread * q**2)
     means = (separation, -separation) if mirrored else (separation,)

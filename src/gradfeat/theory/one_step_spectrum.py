@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
-from ..maths.ranges import not_negative, positive
+from ..maths.ranges import finite, not_negative, positive
 from ..maths.step_names import Residual, RowLaw, lengths_vary
 from .activation_coefficients import scaled_coefficients
 from .feature_resolvent import FeatureLimit
@@ -79,6 +79,7 @@ def step_spikes(
     >>> bool(spikes.gram[1, 1] > 1), bool(spikes.gram[2, 2] < 1e-12)  # an odd function: no u^2
     (True, True)
     """
+    finite(phi=phi, psi=psi, n=n)
     power = own_power(phi, direction, activation)
     arrays = (eta, phi, psi, n, direction.norm_squared, power)
     shape = np.broadcast_shapes(*(np.shape(a) for a in arrays))

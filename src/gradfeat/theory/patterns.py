@@ -8,6 +8,8 @@ from math import comb, isclose, sqrt
 
 import numpy as np
 
+from ..maths.ranges import whole
+
 
 @dataclass(frozen=True)
 class PatternLaw:
@@ -177,5 +179,6 @@ def best_linear_accuracy(k: int, p_o: float) -> float:
     >>> best_linear_accuracy(k=5, p_o=0.5) == 27 / 32
     True
     """
+    whole(1, 1_000, k=k)
     PatternLaw.hard_instance(D=k + 1, k=k, p_o=p_o)
     return 1 - p_o * (0.5 - comb(k - 1, (k - 1) // 2) / 2**k)

@@ -14,9 +14,12 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, ndtri
 
 from ..maths.hermite import gauss_hermite, orthonormal_hermite
+from ..maths.ranges import positive, whole, within
 
 #: Highest degree in the directions, highest in the rest, scales of the kernel, nodes of the target.
 _DEGREE, _REST, _SCALES, _NODES = 4, 4, 30, 6
+#: Rounds from which on exponents are 1 to rounding.
+MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,7 @@ def rfm_rounds(
     (0.1, 0.95, 25)
     """
     _checked(r, d, n, bandwidth, penalty)
-    if not (rounds >= 0 and rounds % 1 == 0):
-        raise ValueError(f"rounds is {rounds}: give a whole number of 0 or more.")
+    whole(0, MOST_ROUNDS, rounds=rounds)
     index = _indices(2 * r)
     values, mass = target(_grid(r)[0]), _grid(r)[1]
     total, mean = float(np.square(values) @ mass), float(values @ mass)
@@ -111,8 +113,7 @@ def round_exponent(t: int) -> float:
     >>> [round(round_exponent(t), 3) for t in range(3)]
     [2.0, 1.333, 1.091]
     """
-    if not (t >= 0 and t % 1 == 0):
-        raise ValueError(f"The round is {t}: give 0, the fit before any update, or more.")
+    whole(0, MOST_ROUNDS, t=t)
     return 1 + 3 / (2 * (4**t - 1) + 3)
 
 
@@ -229,10 +230,7 @@ def _root(A: np.ndarray) -> np.ndarray:
 def _checked(r: int, d: int, n: float, bandwidth: float, penalty: float) -> None:
     if not 1 <= r <= 3:
         raise ValueError(f"r is {r}: give 1 to 3 directions.")
-    if not (4 * r < d < math.inf and d % 1 == 0):
-        raise ValueError(f"d is {d}: give a whole number above {4 * r} for {r} directions.")
-    if not (1 < n < math.inf and 0 < bandwidth < math.inf and 0 <= penalty < math.inf):
-        raise ValueError(
-            f"n, bandwidth and penalty are {n}, {bandwidth} and {penalty}: give more than 1 row, a"
-            " bandwidth above 0 and a penalty of 0 or more."
-        )
+    whole(4 * r + 1, 100_000, d=d)
+    positive(bandwidth=bandwidth)
+    within(2, 1e9, n=n)
+    within(0, 1e6, penalty=penalty)

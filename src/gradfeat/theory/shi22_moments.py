@@ -11,6 +11,8 @@ from scipy.special import ndtr
 
 from gradfeat.theory.patterns import PatternLaw
 
+from ..maths.ranges import LARGEST, at_most, finite, positive
+
 #: Patterns of A are enumerated: 2^k of them, times some hundred frequencies.
 LARGEST_K = 14
 
@@ -111,9 +113,9 @@ def check_neurons(law: PatternLaw, Q: np.ndarray, b: np.ndarray, s: float) -> No
         raise ValueError(
             f"Q has shape {Q.shape} and b {b.shape}: give (m, {law.D}) and (m,) for m neurons."
         )
-    if not (np.isfinite(Q).all() and np.isfinite(b).all()):
-        raise ValueError("Q or b has a value that is not finite: give finite weights and biases.")
-    if not s > 0:
+    finite(Q=Q, b=b)
+    at_most(LARGEST, Q=np.abs(Q).max(initial=0.0), b=np.abs(b).max(initial=0.0))
+    if not 0 < s < np.inf:
         raise ValueError(f"s is {s}: give a positive noise deviation, say 0.01 for nearly none.")
     if law.k > LARGEST_K:
         raise ValueError(
@@ -137,7 +139,7 @@ def signal_to_noise(T: np.ndarray, k: int) -> np.ndarray:
     >>> signal_to_noise(np.array([[3.0, 5.0, 0.5, -0.5]]), k=2).tolist()
     [8.0]
     """
-    if T.ndim != 2 or not 0 < k < T.shape[1]:
+    if T.ndim != 2 or k not in range(1, T.shape[1]):
         raise ValueError(f"T has shape {T.shape} and k is {k}: give (m, D) and 0 < k < D.")
     signal, noise = np.abs(T[:, :k]).mean(1), np.sqrt((T[:, k:] ** 2).mean(1))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -215,6 +217,7 @@ def population_step(
     """
     if a.shape != b.shape:
         raise ValueError(f"a has shape {a.shape} and b {b.shape}: give one of each per neuron.")
+    finite(a=a, eta=eta)
     moments = gradient_moments(law, Q, b, s)
     return eta * a[:, None] * moments.T, b + eta * a * moments.activity
 
@@ -236,6 +239,7 @@ def smoothed_step(z: np.ndarray, s: float) -> np.ndarray:
     >>> smoothed_step(np.array([-1.0, 0.0, 0.5, 2.0]), s=0.01).tolist()
     [0.0, 0.5, 1.0, 0.0]
     """
+    positive(s=s)
     return ndtr((1 - z) / s) - ndtr(-z / s)
 
 

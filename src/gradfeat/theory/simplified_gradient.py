@@ -9,6 +9,8 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.special import erf, ndtr
 
+from ..maths.ranges import finite
+
 
 def linear_gradient(
     u: Float[np.ndarray, " d"], W: Float[np.ndarray, "m d"], b: ArrayLike = 0.0
@@ -75,6 +77,7 @@ def check_neurons(U: np.ndarray, W: np.ndarray, b: ArrayLike) -> np.ndarray:
     """b broadcast to (m,); ValueError unless U is orthonormal, W (m, d) and no row of it zero."""
     if U.ndim != 2 or W.ndim != 2 or W.shape[1] != len(U):
         raise ValueError(f"U has shape {U.shape}, W {W.shape}: give (d, r) and (m, d).")
+    finite(U=U, W=W, b=b)
     if np.abs(U.T @ U - np.eye(U.shape[1])).max() > 1e-8:
         raise ValueError("The directions are not orthonormal: give columns of length 1 each.")
     if not (W != 0).any(1).all():

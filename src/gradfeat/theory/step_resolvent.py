@@ -21,6 +21,7 @@ import numpy as np
 
 from ..maths.activations import Activation
 from ..maths.hermite import gauss_hermite, orthonormal_hermite
+from ..maths.ranges import not_negative, positive
 from .activation_coefficients import scaled_coefficients
 from .gradient_direction import GradientDirection, own_power
 from .head_law import GAUSSIAN_HEAD, HeadLaw
@@ -82,6 +83,8 @@ def step_grid(
     >>> bool(np.abs(grid.m[:, 2]).max() < 1e-12)  # an odd function adds no u^2 at any a
     True
     """
+    not_negative(eta=eta)
+    positive(phi=phi, width=width)
     x, weights = np.array(head.values), np.array(head.masses)
     u, mass = gauss_hermite(U_NODES)
     a, he = x / math.sqrt(width), orthonormal_hermite(K_MAX, u)

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.polynomial import hermite_e
 from scipy import special
 
-from ..maths.hermite import HermiteSeries, RealFunction
+from ..maths.hermite import MAX_DEGREE, HermiteSeries, RealFunction
+from ..maths.ranges import whole, within
 
 #: Nodes in the angle; kernels and targets are smooth in it.
 _NODES = 600
+#: Inputs beyond which the law of a cosine is narrower than they resolve.
+MOST_INPUTS = 10_000
 #: No eigenvalue is told from rounding at a larger multiplicity; no n learns such a degree either.
 MAX_MULTIPLICITY = 1e12
 #: Share of h(1) below which the tail is rounding: zero.
@@ -154,7 +157,7 @@ def gegenbauer(k_max: int, d: int, t: np.ndarray) -> np.ndarray:
 
 def _cosines(d: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes t and weights of the law of a coordinate of a uniform unit vector."""
-    _check(d, 0)
+    within(2, MOST_INPUTS, d=d)
     nodes, weights = special.roots_legendre(_NODES)
     theta = (nodes + 1) * math.pi / 2
     weights = weights * np.sin(theta) ** (d - 2)
@@ -162,5 +165,5 @@ def _cosines(d: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _check(d: int, k_max: int) -> None:
-    if d < 2 or k_max < 0:
-        raise ValueError(f"d is {d} and the highest degree {k_max}: give d >= 2 and 0 or more.")
+    within(2, 1e12, d=d)
+    whole(0, MAX_DEGREE, k_max=k_max)
