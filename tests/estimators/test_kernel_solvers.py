@@ -10,6 +10,7 @@ from small_fits import binary, regression
 
 from gradfeat import KernelClassifier, KernelRegressor, RFMRegressor
 from gradfeat.estimators.persistence import estimator_from
+from gradfeat.maths.deadline import Deadline, within
 from gradfeat.models.search.kernel_space import SOLVERS, UNREACHED
 
 FIXED = {"bandwidth": 2.0, "alpha": 1.0, "search": None}
@@ -126,3 +127,23 @@ def test_bandwidths_beyond_the_numbers_are_refused(kernel, dtype, L):
     model = KernelRegressor(kernel=kernel, bandwidth=L, alpha=1.0, search=None, dtype=dtype)
     with pytest.raises(ValueError, match=r"bandwidth is 1e[-+]\d+.*: give a"):
         model.fit(X, y)
+
+
+def test_a_kernel_is_chosen_with_a_bandwidth_and_a_penalty_of_its_own():
+    """Of an additive target of 30 columns: 0.26 in R2 where kernels shared what suits the first."""
+    r = np.random.default_rng(0)
+    X = r.standard_normal((500, 30))
+    y = np.abs(X[:, :6]).sum(1)
+    train, test = slice(300), slice(300, None)
+    model, product = (
+        KernelRegressor(kernel=k).fit(X[train], y[train]) for k in (None, "laplace-l1")
+    )
+    assert model.settings_ == product.settings_
+    assert float(model.score(X[test], y[test])) > 0.6
+
+
+def test_kernels_after_the_first_are_tried_for_as_long_as_there_is_time():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    y = np.abs(X).sum(1)
+    with within(Deadline(0.0, clock=lambda: 1.0)):
+        assert KernelRegressor(kernel=None).fit(X, y).settings_["kernel"] == "laplace"

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.ensemble._hist_gradient_boosting.grower import TreeGrower
 
-from gradfeat import RFMClassifier, RFMRegressor, load, save
+from gradfeat import RFMClassifier, RFMRegressor, compare, load, save
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.deadline import Deadline, within
 from gradfeat.models import trees
@@ -238,6 +239,32 @@ def test_trees_join_a_chosen_last_fit_only_and_may_be_left_out(how: dict[str, An
     y = torch.where(X[:, 0] > 0.3, 1.0, -1.0) + torch.where(X[:, 1] > 0, 0.5, -0.5)
     found = RFMRegressor(**how).fit(X.numpy(), y.numpy()).settings_
     assert ("trees" in found) == (how == {})
+
+
+def test_the_kernel_machines_of_a_fit_with_trees_stand_alone():
+    X, y = rows(120)
+    y = y.round() + torch.sign(X[:, 3])
+    with_trees, plain = (
+        RFMRegressor(trees=trees).fit(X.numpy(), y.numpy()) for trees in (True, False)
+    )
+    alone = with_trees.without_trees()
+    assert np.array_equal(alone.predict(X.numpy()), plain.predict(X.numpy()))
+    assert "trees" in with_trees.settings_
+    assert "trees" not in alone.settings_
+    assert plain.without_trees() is plain
+
+
+def test_the_verdict_is_on_features_without_trees():
+    """It said that learned features beat kernel ridge by what boosted trees add."""
+    r = np.random.default_rng(0)
+    X = r.standard_normal((400, 3))
+    y = np.sign(X[:, 0] + 0.4) + np.sign(X[:, 1]) + 0.1 * r.standard_normal(400)
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
+    found = compare(frame, "y", methods=["kernel", "rfm"], time=20)
+    test = dict(zip(found.table["method"], found.table["R2"], strict=True))
+    assert found.results.verdict is not None
+    assert "machine without its boosted trees" in found.results.verdict.sentence
+    assert found.results.verdict.difference.estimate < test["rfm"] - test["kernel"]
 
 
 @pytest.mark.parametrize("logistic", [False, True])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from gradfeat import KernelRegressor
+from gradfeat import RFMRegressor
 from gradfeat.errors import SourceError, TableError
 from gradfeat.interface.open import why_streamed
 from gradfeat.interface.page import page
@@ -137,9 +137,7 @@ def test_tables_are_passed_over_when_they_are_many_files_or_large(tmp_path, monk
 
 def test_a_machine_that_updated_no_metric_counts_as_fixed_features(monkeypatch):
     (rfm,) = chosen_methods(["rfm"])
-    still = replace(
-        rfm, make=lambda s: KernelRegressor(random_state=s.seed), unlearned=bool_of_rows
-    )
+    still = replace(rfm, make=lambda s: RFMRegressor(n_iter=0, random_state=s.seed))
     monkeypatch.setattr("gradfeat.table.methods.METHODS", (*chosen_methods(["linear"]), still))
     frame = mixed().drop(columns="text", errors="ignore")
     report = compare(
@@ -149,10 +147,6 @@ def test_a_machine_that_updated_no_metric_counts_as_fixed_features(monkeypatch):
     assert report.verdict is None
     said = [r.text for r in report.remarks if r.place == "last"]
     assert said[-1].startswith("Recursive feature machine learned no features here")
-
-
-def bool_of_rows(estimator):
-    return estimator.n_features_in_ > 0
 
 
 def test_a_question_that_no_method_could_answer_stays_open():

@@ -7,7 +7,7 @@ from abc import ABC
 
 from ..maths.blocks import Block
 from ..models.search.kernel_space import SOLVERS, KernelSetting, kernel_ridge_space
-from ..models.search.search import GridSpace
+from ..models.search.search import Space
 from .base import FeatureModel
 from .checks import check_bytes, check_choice, check_kernel
 from .classifier import FeatureClassifier
@@ -25,10 +25,11 @@ class KernelMethod(FeatureModel, ABC):
         "laplace", "laplace-0.7", "laplace-1.4", "laplace-l1", "laplace-l1-0.7", "gaussian",
         "matern12", "matern32", "matern52", "ntk", "nngp", "erf-ntk",
         "polynomial1" to "polynomial3" (:func:`gradfeat.models.search.kernel_space.kernel`).
-        k; None is chosen among laplace, matern32 and gaussian.
+        k; None is chosen among laplace, laplace-l1, matern32 and gaussian, each with a penalty and
+        a bandwidth of its own.
     bandwidth : float or None
         Length scale in units of the standardised inputs; None is chosen around the median
-        distance between rows.
+        distance between rows, which the ``-l1`` kernels measure by sum_k |x_k - z_k|.
     alpha : float or None
         Penalty; None is chosen from 1e-4 to 10.
     solver : {"direct", "cg", "nystrom_cg", "eigenpro", "nystrom", "richardson"} or None
@@ -46,7 +47,7 @@ class KernelMethod(FeatureModel, ABC):
     solver: str | None = None
     memory_limit: int | None = None
 
-    def _space(self, block: Block, *, streamed: bool = False) -> GridSpace[KernelSetting]:
+    def _space(self, block: Block, *, streamed: bool = False) -> Space[KernelSetting]:
         choice = check_kernel(self.kernel, self.bandwidth, self.alpha)
         solver = check_choice("solver", self.solver, (*SOLVERS, None))
         limit = check_bytes(self.memory_limit)

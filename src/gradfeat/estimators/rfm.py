@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC
+from copy import copy
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Self, cast
 
 from ..maths.blocks import Block
 from ..models.kernels.radial import Laplace
@@ -15,6 +16,7 @@ from ..models.search.rfm_space import RFMSpace, rfm_space
 from ..models.search.search import FAST, FULL, Space
 from ..models.search.with_trees import TreesSetting, WithTrees
 from ..models.solvers.direct import Adaptive
+from ..models.stacked import Stacked
 from .checks import (
     MOST,
     check_bytes,
@@ -150,6 +152,18 @@ class RFMMethod(Refittable, ABC):
         if not trees or self.directions != "auto":
             return space
         return WithTrees(TreesSetting(space.start), space, logistic)
+
+    def without_trees(self) -> Self:
+        """The kernel machines of the fit, without the boosted trees that joined them, if any did.
+
+        Probabilities keep the calibration of both together.
+        """
+        if "trees" not in self.settings_:
+            return self
+        alone = copy(self)
+        alone.settings_ = {name: v for name, v in self.settings_.items() if name != "trees"}
+        alone.predictor_ = cast(Stacked, self.predictor_).parts[0]
+        return alone
 
     def _for_another(self, training: Training, seed: int) -> None:
         """Kernel ridge in the metric of the AGOP, chosen on held-out rows."""

@@ -101,8 +101,9 @@ def compare(
 
 
 def _fitted_to(fit: Fitted) -> str:
-    """Of a method: the rows, where they are not all, and its trees."""
-    return partly(fit.result.rows_used, fit.result.rows_there, " (fitted to {})") + _trees(fit)
+    """Of a method: the rows, where they are not all, and that its trees are left out."""
+    rows = partly(fit.result.rows_used, fit.result.rows_there, " (fitted to {})")
+    return rows + ("" if fit.judged is fit.draws else " without its boosted trees")
 
 
 def in_turn(
@@ -158,7 +159,7 @@ def fit_report(
 ) -> FitReport:
     """All that is shown of a comparison, as plain values."""
     fitted = [f for f in fits if f.predictions is not None]
-    draws = {f.method.name: f.draws for f in fitted}
+    judged = {f.method.name: f.judged for f in fitted}
     said = {f.method.name: _fitted_to(f) for f in fitted}
     encoder = table.encoder
     groups = correlated_groups(table.train, encoder.source_, encoder.feature_names_)
@@ -176,7 +177,7 @@ def fit_report(
         split=table.split,
         columns=table.columns,
         methods=tuple(f.result for f in fits),
-        verdict=verdict([f.result for f in fitted], draws, len(table.test), said),
+        verdict=verdict([f.result for f in fitted], judged, len(table.test), said),
         directions=read,
         importances=column_losses(found.best, table, groups, read, shuffling, request.seed),
         groups=groups,
@@ -192,12 +193,6 @@ def fit_report(
         streaming=streaming,
         unread=table.unread,
     )
-
-
-def _trees(fit: Fitted) -> str:
-    """What share of its predictions is that of boosted trees, in words."""
-    told = fit.result.settings.get("trees")
-    return f" (with {told})" if told else ""
 
 
 def _values(fit: Fitted, table: Prepared) -> NDArray[Any]:

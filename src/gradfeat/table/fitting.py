@@ -61,11 +61,17 @@ class MethodTime:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
+    """A method as it was fitted and scored.
+
+    `draws`: Its scores with their resamples; `judged`: those of what rests on its features alone.
+    """
+
     method: Method
     result: MethodResult
     estimator: Any = None
     predictions: Predictions | None = None
     draws: dict[str, tuple[float, Floats]] = field(default_factory=dict)
+    judged: dict[str, tuple[float, Floats]] = field(default_factory=dict)
 
 
 def fit_method(
@@ -93,12 +99,16 @@ def fit_method(
             estimator = method.make(situation(table, request, time_, rows, y))
             estimator = estimator.fit(table.rows) if streams else estimator.fit(X, y)
             said = predictions(estimator, table.test, table.target)
+            alone = method.features_alone(estimator)
+            rests = said if alone is estimator else predictions(alone, table.test, table.target)
     except (SourceError, EngineError):
         raise
     except (ValueError, MemoryError, RuntimeError, np.linalg.LinAlgError) as error:
         return failed(method, _sentence(error), rows, sampled=sampled)
     took = time.perf_counter() - start
-    draws = resampled(table.y_test.astype(float), said, request.seed)
+    y_test = table.y_test.astype(float)
+    draws = resampled(y_test, said, request.seed)
+    judged = draws if rests is said else resampled(y_test, rests, request.seed)
     scores = intervals(table.y_test, draws)
     settings = _readable(method.settings(estimator))
     family = "fixed" if method.unlearned(estimator) else method.family
@@ -106,7 +116,7 @@ def fit_method(
     result = MethodResult(
         *named, scores, took, rows, settings, sampled=sampled, rows_there=table.n_train
     )
-    return Fitted(method, result, estimator, said, draws)
+    return Fitted(method, result, estimator, said, draws, judged)
 
 
 def failed(method: Method, why: str, rows: int, *, sampled: bool = False) -> Fitted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -99,9 +99,10 @@ class Method:
     lose more by waiting for each other than they gain.
 
     Of a fitted estimator `settings` are what its search chose, `model` is what predicts and is
-    saved, `unlearned` whether its features stayed those of its start, which are fixed whatever
-    `family` says, `first_gradient` a test of the first gradient step, `found` the gradient
-    features that the fit is made of; the last two are None where there are none.
+    saved, `features_alone` what the verdict is on: without boosted trees, `unlearned` whether its
+    features stayed those of its start, which are fixed whatever `family` says, `first_gradient` a
+    test of the first gradient step, `found` the gradient features that the fit is made of; the
+    last two are None where there are none.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Method:
     threads: int | None = None
     settings: Callable[[Any], Mapping[str, Any]] = attrgetter("settings_")
     model: Callable[[Any], Any] = _itself
+    features_alone: Callable[[Any], Any] = _itself
     unlearned: Callable[[Any], Any] = _none
     first_gradient: Callable[[Any], Any] = _none
     found: Callable[[Any], FoundFeatures | None] = _none
@@ -310,6 +312,7 @@ METHODS = (
         _rfm,
         6.0,
         square=True,
+        features_alone=methodcaller("without_trees"),
         unlearned=lambda rfm: rfm.settings_["metric_rows"] == 0,
     ),
     Method(

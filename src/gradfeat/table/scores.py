@@ -282,7 +282,8 @@ def verdict(
     changes if the loss of that method (1 - R2, 1 - accuracy, an RMSE) falls as one over its rows.
 
     Of `draws`, the scores of each method with their resamples, the first one decides. `about` has
-    what is said of methods that were fitted to fewer rows than there are, or have trees too.
+    what is said of methods that were fitted to fewer rows than there are, or are judged without
+    their boosted trees.
     """
     family = {
         kind: [m for m in methods if m.family == kind and m.name in draws]

@@ -20,7 +20,7 @@ from ...rows.rows import in_memory
 from ..kernel_ridge import KernelRidge
 from ..solvers.base import Solver
 from ..subspace_refit import MetricSpectrum, total_variance
-from .kernel_space import kernel
+from .kernel_space import PRODUCTS, kernel
 
 #: What is tried, one axis at a time, in this order.
 DIRECTIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -36,7 +36,7 @@ ALIKE, NEGLIGIBLE = 0.005, 1e-4
 #: Kernels of the last fit, the smoothest first.
 SMOOTHNESS = ("gaussian", "matern52", "matern32", "laplace")
 #: Rougher than these, and the one that knows the columns: a product of kernels of one column each.
-BY_COLUMN = "laplace-l1"
+BY_COLUMN = PRODUCTS[0]
 #: Smoother than these: ridge on the inputs.
 LINEAR = "polynomial1"
 

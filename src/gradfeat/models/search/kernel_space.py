@@ -12,8 +12,10 @@ from torch import Tensor
 
 from ...maths.activations import Erf
 from ...maths.blocks import Block
+from ...maths.deadline import deadline_passed
 from ...maths.memory import allowed_bytes
-from ..base import Kernel
+from ...rows.rows import Rows
+from ..base import Kernel, Learner, Predictor
 from ..kernel_ridge import KernelRidge
 from ..kernels.dot_product import polynomial
 from ..kernels.generalised_laplace import GeneralisedLaplace
@@ -27,7 +29,7 @@ from ..solvers.nystrom import Nystrom
 from ..solvers.nystrom_cg import NystromCG
 from ..solvers.nystrom_direct import NystromDirect
 from ..solvers.richardson import Richardson
-from .search import GridSpace, MethodSetting
+from .search import Effort, FinishedFit, GridSpace, MethodSetting, Space, Trial
 
 _KERNELS: Final[dict[str, Callable[[float], Kernel]]] = {
     "laplace": Laplace,
@@ -69,7 +71,11 @@ def kernel(name: str, bandwidth: SupportsFloat) -> Kernel:
     return _KERNELS[name](L)
 
 
-KERNELS = ("laplace", "matern32", "gaussian")
+#: Kernels of the distance sum_k |x_k - z_k|, products of kernels of one column each.
+PRODUCTS = ("laplace-l1", "laplace-l1-0.7")
+#: Kernels that kernel ridge is searched over, and the rounds of a full search of an RFM: the same,
+#: so that what an RFM gains is by its metric.
+KERNELS = ("laplace", PRODUCTS[0], "matern32", "gaussian")
 FACTORS = (0.5, 2.0, 4.0)
 ALPHAS = (1e-4, 1e-3, 1e-1, 1.0, 10.0)
 START_ALPHA = 1e-2
@@ -99,10 +105,13 @@ class KernelChoice:
     bandwidth: float | None
     alpha: float | None
 
-    def started(self, X: Tensor) -> tuple[str, float, float]:
-        """Kernel, bandwidth and penalty that a search of these rows begins with."""
-        name = "laplace" if self.kernel is None else self.kernel
-        bandwidth = median_distance(X) if self.bandwidth is None else self.bandwidth
+    def started(self, X: Tensor, p: float = 2.0) -> tuple[str, float, float]:
+        """Kernel, bandwidth and penalty that a search of these rows begins with.
+
+        The bandwidth by distances in the p-norm.
+        """
+        name = KERNELS[0] if self.kernel is None else self.kernel
+        bandwidth = median_distance(X, p) if self.bandwidth is None else self.bandwidth
         check_values(kernel(name, bandwidth), name, bandwidth, X)
         return name, bandwidth, START_ALPHA if self.alpha is None else self.alpha
 
@@ -111,8 +120,6 @@ class KernelChoice:
         axes: dict[str, Sequence[Any]] = {}
         if self.alpha is None:
             axes["alpha"] = ALPHAS
-        if self.kernel is None:
-            axes["kernel"] = KERNELS
         if self.bandwidth is None:
             axes["bandwidth"] = [bandwidth * factor for factor in FACTORS]
         return axes
@@ -125,7 +132,7 @@ def kernel_ridge_space(
     memory_limit: int | None,
     *,
     streamed: bool,
-) -> GridSpace[KernelSetting]:
+) -> Space[KernelSetting]:
     """Kernel ridge over the open settings of `choice`; the setting tells the solver."""
     method: Solver
     if streamed:
@@ -137,12 +144,51 @@ def kernel_ridge_space(
     def make(setting: KernelSetting) -> KernelRidge:
         return KernelRidge(kernel(setting.kernel, setting.bandwidth), setting.alpha, method)
 
-    start = KernelSetting(*choice.started(data.X), name)
-    return GridSpace(make, start, choice.axes(start.bandwidth))
+    def of(one: str) -> GridSpace[KernelSetting]:
+        own = replace(choice, kernel=one)
+        start = KernelSetting(*own.started(data.X, 1.0 if one in PRODUCTS else 2.0), name)
+        return GridSpace(make, start, own.axes(start.bandwidth))
+
+    if choice.kernel is not None:
+        return of(choice.kernel)
+    spaces = tuple(map(of, KERNELS))
+    return AnyKernel(spaces[0].start, spaces)
 
 
-def median_distance(X: Tensor) -> float:
+@final
+@dataclass(frozen=True)
+class AnyKernel(Space[KernelSetting]):
+    """Several kernels, each with a search of its own.
+
+    The penalty and bandwidth that suit one kernel best would hide what another one can do.
+    """
+
+    start: KernelSetting
+    spaces: tuple[GridSpace[KernelSetting], ...]
+
+    @property
+    def open(self) -> bool:
+        return True
+
+    def learner(self, setting: KernelSetting) -> Learner[Predictor]:
+        return self.spaces[0].learner(setting)
+
+    def fit(self, setting: KernelSetting, rows: Rows, seed: int) -> FinishedFit:
+        return self.spaces[0].fit(setting, rows, seed)
+
+    def best(self, data: Block, seed: int, effort: Effort) -> Trial[KernelSetting]:
+        """The best of the first kernel, and of the others that were tried on as many rows."""
+        found = [self.spaces[0].best(data, seed, effort)]
+        for space in self.spaces[1:]:
+            if not deadline_passed():
+                found.append(space.best(data, seed, effort))
+        return min((t for t in found if len(t.y) == len(found[0].y)), key=lambda t: t.loss)
+
+
+def median_distance(X: Tensor, p: float = 2.0) -> float:
     """Median distance between two rows (of the first 500); one when all rows are equal.
+
+    By the p-norm, p 1 or 2.
 
     Examples
     --------
@@ -151,9 +197,10 @@ def median_distance(X: Tensor) -> float:
     """
     X = X[:MEDIAN_ROWS]
     upper = torch.triu_indices(len(X), len(X), 1)
-    squares = squared_distances(X, X)[upper[0], upper[1]]
-    positive = squares[squares > 0]
-    return float(positive.median().sqrt()) if len(positive) else 1.0
+    D = torch.cdist(X, X, p=p) if p == 1 else squared_distances(X, X).sqrt()
+    distances = D[upper[0], upper[1]]
+    positive = distances[distances > 0]
+    return float(positive.median()) if len(positive) else 1.0
 
 
 def check_values(k: Kernel, name: str, bandwidth: float, X: Tensor) -> None:

@@ -36,13 +36,13 @@ from .head_search import (
     is_learnt,
     row_errors,
 )
-from .kernel_space import KERNELS, KernelChoice, kernel
+from .kernel_space import KERNELS, PRODUCTS, KernelChoice, kernel
 from .rounds import Path, Round, Rounds, search_rounds
 from .search import Effort, FinishedFit, MethodSetting, Space, Trial
 from .stacking import LEAST_MEMBERS, POINTS, Member, Searched, best_stack
 
 #: Kernels tried beyond "laplace": by a fast search, a full one.
-RFM_KERNELS = {False: ("gaussian", BY_COLUMN), True: (*KERNELS, BY_COLUMN, "laplace-l1-0.7")}
+RFM_KERNELS = {False: ("gaussian", BY_COLUMN), True: (*KERNELS, PRODUCTS[1])}
 #: Powers of the AGOP that a full search tries beside 1.
 AGOP_POWERS = (0.5, 0.25)
 #: Penalties of the rounds: the last fit has one of its own.
