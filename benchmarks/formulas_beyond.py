@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.special import erf, ndtr
 
-from gradfeat.maths.activations import CentredReLU, Tanh
+from gradfeat.maths.activations import CentredReLU, Polynomial, Tanh
 from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.multi_hermite import MultiHermite
 from gradfeat.theory.committee import committee_flow, committee_path
@@ -22,6 +22,7 @@ from gradfeat.theory.kernel_flow import flow_risk
 from gradfeat.theory.label_gradients import BlockLaw, parity_gradient
 from gradfeat.theory.online_sgd import SphereSGD
 from gradfeat.theory.patterns import PatternLaw
+from gradfeat.theory.reused_sample_errors import reused_sample_errors
 from gradfeat.theory.rfm_rounds import rfm_rounds
 from gradfeat.theory.ridge_errors import learned_shares
 from gradfeat.theory.second_step import second_gradient
@@ -305,6 +306,7 @@ def sizes() -> None:
         draw = lambda rng, n=n, d=d: first_error(rng, n, d)  # noqa: E731
         _size("rfm_rounds", n, d, draws, draw, first_theory(n, d))
     shares()
+    bends()
 
 
 def _size(
@@ -360,6 +362,41 @@ def _shares(rng: np.random.Generator, n: int, alphas: Sequence[float]) -> list[f
         head = np.linalg.solve(F.T @ F + real(0.01 * n) * np.eye(N, dtype=real), F.T @ y_new)
         found.append(float(head @ (V[:, 0] ** 2 / np.linalg.norm(V, axis=1))) * BEND)
     return np.reshape(found, (-1, 2)).mean(1).tolist()
+
+
+def bends() -> None:
+    """Print errors on reused rows beside the share of E sigma'^2 in 4 c_2^2."""
+    print(
+        "\n| share | alpha | training loss | training error | test error |\n|---|---|---|---|---|"
+    )
+    n, target = 400, Teacher.single((0.0, 1.0), 1.0)
+    for share in (0.0, 0.2, 0.35, 0.5):
+        slope, bend = math.sqrt(1 - share), math.sqrt(share)
+        sigma = Polynomial((-bend / 2, slope, bend / 2))
+        for alpha in (0.2, 0.35):
+            seen = np.array([_reused(np.random.default_rng([23, k]), n, alpha, slope, bend)
+                             for k in range(24)])  # fmt: skip
+            found = reused_sample_errors(0.5, 2 / 3, 0.01, sigma, target, eta=n**alpha, n=n)
+            theory = [found.training_loss, found.training_error, found.test_error]
+            parts = zip(seen.mean(0) / theory - 1, seen.std(0, ddof=1) / theory, strict=True)
+            cells = (f"{part:+.1%} ± {spread / math.sqrt(24):.1%}" for part, spread in parts)
+            print(f"| {share:g} | {alpha:g} | {' | '.join(cells)} |", flush=True)
+
+
+def _reused(
+    rng: np.random.Generator, n: int, alpha: float, slope: float, bend: float
+) -> list[float]:
+    """Training loss and error, and test error, of slope z + bend (z^2 - 1)/2 on its own rows."""
+    d, N = n // 2, 3 * n // 4
+    W, X, new = (rng.standard_normal((rows, d)) for rows in (N, n, 3 * n))
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    a = rng.standard_normal(N) / math.sqrt(N)
+    y, y_new = (x[:, 0] + rng.standard_normal(len(x)) for x in (X, new))
+    V = W + n**alpha * (a[:, None] * y * (slope + bend * W @ X.T)) @ X / n
+    F, later = (slope * z + bend * (z * z - 1) / 2 for z in (X @ V.T, new @ V.T))
+    head = np.linalg.solve(F.T @ F / n + 0.01 * np.eye(N), F.T @ y / n)
+    left = float(np.mean((y - F @ head) ** 2))
+    return [left + 0.01 * float(head @ head), left, float(np.mean((y_new - later @ head) ** 2))]
 
 
 GROUPS: dict[str, tuple[Callable[[np.random.Generator], Numbers], Callable[[], Numbers], int]] = {

@@ -71,6 +71,26 @@ def test_labels_with_heavy_tails_are_told_on_reused_rows():
     assert "off by" not in even
 
 
+def test_reused_rows_whose_labels_move_features_far_have_no_prediction():
+    """In NumPy at 400 rows the loss of (z^2 - 1)/2 is twice what the columns predict."""
+    line, setting = Teacher.single((0.0, 1.0), 1.0), {"n": 400, "alpha": 0.2, "sample": "reused"}
+    bent = predict_error(0.5, 2 / 3, Polynomial((-0.5, 0.0, 0.5)), line, **setting)
+    assert "above 50 % no errors are predicted" in bent.regime
+    halfway = predict_error(0.5, 2 / 3, Polynomial((-0.3, 0.75, 0.3)), line, **setting)
+    assert "other rows' labels reach a row's features: at a share" in halfway.regime
+    wide = Teacher(polynomial("0.7 + x1 - x2/2 + He2(x1)/2 + x1*x3/2"), 0.5)
+    far = predict_error(0.8, 2 / 3, Tanh(), wide, **{**setting, "alpha": 0.49})
+    assert "more than the 2 up to which" in far.regime
+    for one, known in ((bent, False), (halfway, True), (far, False)):
+        assert np.isfinite(one.errors.test_error) == known
+        assert np.isfinite(one.random_features.test_error)
+    still = reused_sample_errors(
+        0.5, 2 / 3, 0.01, Polynomial((-0.5, 0.0, 0.5)), line, eta=1e-4, n=400
+    )
+    plain = random_feature_errors(0.5, 2 / 3, 0.01, Polynomial((-0.5, 0.0, 0.5)), line)
+    assert still.test_error == pytest.approx(plain.test_error, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("powers", "d", "said"),
     [((0.0, 1.0, 0.5, 0.3), 300, "up to about 3 %"), ((0.0, 1.0, 0.5, 0.3), 3000, ""),

@@ -154,5 +154,5 @@ def test_a_large_step_on_fresh_rows_is_beyond_the_theory():
 
 
 def test_a_step_of_sqrt_n_on_reused_rows_is_beyond_the_theory():
-    found = reused_sample_errors(*SETTING, eta=[29.0, 30.0], n=900)
+    found = reused_sample_errors(*SETTING, eta=[9.0, 30.0], n=900)
     assert np.isnan(found.test_error).tolist() == [False, True]

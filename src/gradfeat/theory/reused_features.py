@@ -21,6 +21,10 @@ from .reused_rows import ReusedRows
 
 #: Entries of the head of less mass are left out; Chebyshev nodes in u and r; nodes without kinks.
 LEAST_MASS, U_NODES, R_NODES, SMOOTH = 1e-7, 15, 21, 32
+#: The largest `label_share`, and share of E sigma'^2 in 4 c_2^2, at which errors are predicted.
+MOST_LABELS, MOST_BEND = 2.0, 0.5
+#: What `label_share` times the rows is below where a step changes nothing.
+NOTHING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,29 @@ def label_share(eta: float, width: float, rows: ReusedRows, activation: Activati
     heavy = (rows.mass @ squares**2) / (rows.mass @ squares)
     moved = rows.phi**2 * activation.derivative_second_moment() * heavy
     return float(eta**2 / width * moved)
+
+
+def bend_share(activation: Activation) -> float:
+    """4 c_2^2/E sigma'^2: the part of the slope's square that is linear in the pre-activation.
+
+    Through it row i's features hold a sum of r_k ((x_i.x_k)^2/d - 1)/n over all other rows, of
+    variance 32 c_2^4 E r^2/n, which falls with n alone and which the columns do not have.
+
+    >>> from gradfeat.maths.activations import CentredReLU
+    >>> round(bend_share(CentredReLU()), 3)
+    0.318
+    """
+    bend = float(activation.hermite_coefficients(2)[2])
+    return 4 * bend**2 / activation.derivative_second_moment()
+
+
+def is_settled(
+    eta: float, width: float, n: float, rows: ReusedRows, activation: Activation
+) -> bool:
+    """Whether columns beside the bulk of random features describe the features of n rows."""
+    share = label_share(eta, width, rows, activation)
+    bends = bend_share(activation) > MOST_BEND and share * n > NOTHING
+    return share <= MOST_LABELS and not bends
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ..maths.ranges import not_negative, positive
 from ..maths.step_names import Residual, RowLaw
 from .gradient_direction import gradient_direction
 from .head_law import GAUSSIAN_HEAD, HeadLaw
-from .reused_features import ReusedFeatures
+from .reused_features import ReusedFeatures, is_settled
 from .reused_rows import Bulk, ReusedRows
 from .ridge_errors import RidgeErrors, feature_limit, moments
 from .teacher import Teacher
@@ -54,7 +54,8 @@ def reused_sample_errors(
     alpha - 1} psi/phi. They matter most on rows with large labels (`label_share`): as simulated,
     test errors are 5 to 7 % above the prediction for tanh and erf at alpha = .45 and n = 500, and
     training errors 13 % below where labels have heavy tails.
-    Returns nan where eta is sqrt(n) or more.
+    Returns nan where eta is sqrt(n) or more, where `label_share` is above 2, and where 4 c_2^2
+    is above half of E sigma'^2 (`bend_share`: simulated losses are up to 22 % above at one half).
     Raises ValueError when a number is out of its range, or f_0 has a random mean.
     Source: derived here for Moniri24's learner with one sample; checked by simulation.
 
@@ -153,6 +154,9 @@ class _Setting:
                 continue
             width, ratio, moving = size * p / q, q / p, 1j * TINY
             rows = drawn(p, noise, width if self.residual == "ba22" else 1.0)
+            if powers is None and not is_settled(step, width, size, rows, self.activation):
+                found.append((np.nan, np.nan, np.nan))
+                continue
             g, z = g + moving * dg / ratio, lam * ratio + moving
             bulk = Bulk(z + g * beyond, g * linear, tau + moving * dtau / ratio)
             features = (
