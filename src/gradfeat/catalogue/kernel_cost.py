@@ -35,7 +35,7 @@ NAMES = {
     "nystrom": "Nystrom centres",
 }
 #: Rows of a tile of float64.
-TILE = 384
+TILE = 256
 #: Residual that no solver reaches before its error is that of the direct one.
 NEVER = 1e-12
 
