@@ -37,8 +37,8 @@ ROOMS: Final = {
     "models": Room(11_279, 70),
     "planning": Room(1_461, 10),
     "reports": Room(968, 4),
-    "rows": Room(6_753, 32),
-    "table": Room(10_716, 45),
+    "rows": Room(6_777, 33),
+    "table": Room(10_749, 45),
     "tasks": Room(2_219, 19),
     "theory": Room(6_384, 33),
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from gradfeat.errors import SourceError, TableError
 from gradfeat.estimators import RandomFeaturesRegressor
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import FrameTables
-from gradfeat.table.predict import Predictor, write_predictions
+from gradfeat.table.predict import Predictor, refuse_format, write_predictions
 from gradfeat.table.table_model import TableModel
 from table.streamed_tables import mixed, parted
 
@@ -30,13 +32,21 @@ def model() -> TableModel:
     return TableModel.of(found.encoder, fitted, "y", (), {})
 
 
-@pytest.mark.parametrize("name", ["p.csv", "p.parquet"])
+READ = {
+    "p.csv": pd.read_csv,
+    "p.parquet": pd.read_parquet,
+    "p.tsv": partial(pd.read_csv, sep="\t"),
+    "p.jsonl": partial(pd.read_json, lines=True, precise_float=True),
+}
+
+
+@pytest.mark.parametrize("name", READ)
 def test_predictions_are_those_in_memory(model, tmp_path, name):
     frame, out = mixed(seed=1), tmp_path / name
     frame.to_parquet(tmp_path / "t.parquet", row_group_size=90)
     pieces = Predictor(model).frames(tables(tmp_path / "t.parquet", piece_rows=100))
     assert write_predictions(pieces, out) == 400
-    found = pd.read_csv(out) if name.endswith("csv") else pd.read_parquet(out)
+    found = READ[name](out)
     pd.testing.assert_frame_equal(found, model.predictions(frame), rtol=ROUNDING, atol=ROUNDING)
     assert {p.name for p in tmp_path.iterdir()} == {"t.parquet", name}
 
@@ -150,6 +160,19 @@ def test_what_is_read_is_not_written_to(tmp_path):
         check_output(folder / "new.csv", str(folder), model)
     check_output(tmp_path / "new.csv", str(folder), model)
     check_output(folder / "new.csv", str(folder / "a.csv"), model)
+
+
+def test_lines_of_json_hold_kept_columns_as_they_are_and_null_for_missing(tmp_path):
+    frame = pd.DataFrame({"id": ["007", None], "f": [1 / 3, np.nan]})
+    write_predictions(iter([frame]), tmp_path / "p.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert rows == [{"id": "007", "f": 1 / 3}, {"id": None, "f": None}]
+
+
+@pytest.mark.parametrize("name", ["p.json", "p.XLSX", "p.csv.gz"])
+def test_a_name_of_another_format_is_refused(name):
+    with pytest.raises(TableError, match=r"not written as .*ends in \.csv"):
+        refuse_format(Path(name))
 
 
 @pytest.mark.parametrize("kind", ["a folder", "a pipe", "a device"])

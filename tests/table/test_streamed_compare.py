@@ -79,6 +79,8 @@ def test_columns_to_be_ignored_are_not_read():
     assert {note.name for note in report.columns} == {"b", "whole", "kind", "when", "flag"}
     with pytest.raises(TableError, match="no column 'nam' to ignore; did you mean 'name'"):
         compared(FrameTables(mixed()), ignore=("nam",))
+    with pytest.raises(TableError, match="The target 'y' is among the columns to ignore"):
+        compared(FrameTables(mixed()), ignore=("a", "y"))
 
 
 def test_a_time_column_needs_the_rows_in_memory():

@@ -348,6 +348,11 @@ def decide_target(summary: TableSummary, request: Request, empty: int | None = N
 def chosen_columns(table: Tables, request: Request) -> list[str]:
     """The columns that are read: all but those to be ignored; a TableError without the target."""
     kept = kept_names(table.names, request.ignore)
+    if request.target in set(table.names) - set(kept):
+        raise TableError(
+            f"The target {request.target!r} is among the columns to ignore: take it out of them, "
+            "or give another target."
+        )
     if request.target not in kept:
         raise no_target(request.target, kept, table.remarks)
     return kept

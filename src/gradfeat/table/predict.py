@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +25,12 @@ from gradfeat.table.unread import NotFinite, UnreadSoFar, refuse_unread
 
 #: Rows that are predicted at once.
 AT_ONCE = 2**15
+
+#: Names of files of text with tabs, of JSON lines, and of formats that are read but not written.
+_TAB_ENDINGS, _LINES_ENDINGS = (".tsv", ".tab"), (".jsonl", ".ndjson")
+_OTHER_ENDINGS = (
+    ".json", ".xlsx", ".xls", ".feather", ".arrow", ".orc", ".gz", ".bz2", ".xz", ".zip", ".zst",
+)  # fmt: skip
 
 
 class Predictor:
@@ -89,9 +97,19 @@ class Predictor:
         return f
 
 
+def refuse_format(out: Path) -> None:
+    """Refuse a name that says another format than predictions are written in."""
+    if out.suffix.lower() in _OTHER_ENDINGS:
+        raise TableError(
+            f"Predictions are not written as {out.suffix}, as '{out.name}' says: give a name that "
+            "ends in .csv, .tsv, .jsonl or .parquet."
+        )
+
+
 def write_predictions(frames: Iterable[pd.DataFrame], out: Path) -> int:
-    """Write CSV, or Parquet where the name says so, whole or not at all; return the rows."""
-    write = _write_parquet if out.suffix.lower() in PARQUET_ENDINGS else _write_csv
+    """Write CSV, or what the name says, whole or not at all; return the rows."""
+    ending = out.suffix.lower()
+    write = _write_parquet if ending in PARQUET_ENDINGS else partial(_write_text, ending=ending)
     try:
         with replacing(out) as handle:
             return write(frames, handle)
@@ -102,12 +120,22 @@ def write_predictions(frames: Iterable[pd.DataFrame], out: Path) -> int:
         ) from error
 
 
-def _write_csv(frames: Iterable[pd.DataFrame], handle: BinaryIO) -> int:
+def _write_text(frames: Iterable[pd.DataFrame], handle: BinaryIO, ending: str) -> int:
     rows, first = 0, True
+    separator = "\t" if ending in _TAB_ENDINGS else ","
     for frame in frames:
-        handle.write(frame.to_csv(index=False, header=first).encode())
+        if ending in _LINES_ENDINGS:
+            lines = (json.dumps(row, default=str) for row in _records(frame))
+            handle.write("".join(f"{line}\n" for line in lines).encode())
+        else:
+            handle.write(frame.to_csv(index=False, header=first, sep=separator).encode())
         rows, first = rows + len(frame), False
     return rows
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows by name; what is missing is None."""
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 def _write_parquet(frames: Iterable[pd.DataFrame], handle: BinaryIO) -> int:

@@ -244,6 +244,24 @@ def test_columns_that_are_asked_for_tell_a_header_from_a_row(tmp_path, text, wan
     assert list(table.names) == names
 
 
+def test_a_header_above_rows_that_the_model_knows_without_one_is_no_row(tmp_path):
+    (tmp_path / "t.csv").write_text("0.5,2,9\n1.5,3,8\n2.5,7,6\n")
+    trained = tables(tmp_path / "t.csv", text=FOUND)
+    assert trained.names == ("column_1", "column_2", "column_3")
+    like = TextOptions(
+        wanted=("column_1", "column_2"), like=replace(trained.text, target="column_3")
+    )
+    for path, text in {"n.csv": "x,z\n1,2\n3,4\n", "rows.csv": "1,2\n3,4\n"}.items():
+        (tmp_path / path).write_text(text)
+        table = tables(tmp_path / path, text=like)
+        assert held(table).to_numpy().tolist() == [[1, 2], [3, 4]]
+        assert ("'x', 'z', is a header" in str(table.remarks)) == ("x" in text)
+    told = tables(tmp_path / "n.csv", text=replace(like, header=False))
+    assert len(held(told)) == 3
+    (tmp_path / "stray.csv").write_text("x,2\n3,4\n5,6\n")
+    assert len(held(tables(tmp_path / "stray.csv", text=like))) == 3
+
+
 def test_a_value_of_the_first_row_asked_for_as_a_column_is_refused(tmp_path):
     with pytest.raises(SourceError, match=r"looks like a row.*--no-header, with which 'cp' stands"):
         tables(written(tmp_path, ECOLI), text=TextOptions(wanted=("cp",)))

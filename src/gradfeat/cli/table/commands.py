@@ -296,7 +296,7 @@ def predict(
     data: Annotated[
         str, typer.Argument(help="A table with the columns of the training table; also a folder.")
     ],
-    out: Annotated[Path, typer.Option(help="CSV or .parquet file to write.")],
+    out: Annotated[Path, typer.Option(help="File to write: CSV, .tsv, .jsonl or .parquet.")],
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -307,10 +307,8 @@ def predict(
     interval: Annotated[
         float | None,
         typer.Option(
-            help="Per cent: add low and high ends (of classes: a set of them) that hold the target "
-            "of so many new rows.",
-            min=0.0,
-            max=100.0,
+            help="Per cent, from 1 to below 100: add low and high ends (of classes: a set of them) "
+            "that hold the target of so many new rows.",
         ),
     ] = None,
     separator: Separator = None,

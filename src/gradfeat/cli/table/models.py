@@ -21,7 +21,7 @@ from gradfeat.rows.sources.tables import Tables, with_places
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.rows.sources.words import layout_sentence
 from gradfeat.table.conformal import interval_sentence
-from gradfeat.table.predict import Predictor, write_predictions
+from gradfeat.table.predict import Predictor, refuse_format, write_predictions
 from gradfeat.table.refit import refit_model
 from gradfeat.table.request import Request
 from gradfeat.table.results import Importances, Interval, UnreadCells
@@ -39,7 +39,8 @@ def predict_table(
     text: TextOptions,
     strict: bool,
 ) -> None:
-    """Write predictions for the rows of a table as CSV, or Parquet where `out` says so."""
+    """Write predictions for the rows of a table as CSV, or in the format that `out` says."""
+    refuse_format(out)
     table_model, console = load_table_model(model), Terminal()
     check_output(out, data, model_file(model))
     predictor = Predictor(table_model, keep, interval, strict)

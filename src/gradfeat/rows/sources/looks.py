@@ -6,13 +6,14 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
 from ...errors import SourceError
+from .header_rows import Fields, is_header, is_number, is_row, looks_like_row, names_alone, titles
 from .records import not_blank, record_ends
 from .text_options import BLANKS, TextOptions
 from .words import listing
@@ -25,18 +26,11 @@ _RARE = (BLANKS, ":")
 #: What comments begin with, where it need not be told.
 _MARKS = ("#", "%")
 
-#: Records by which it is decided, and lines before the header at most.
-_RECORDS, _MOST_TITLES = 1_000, 20
+#: Records by which it is decided.
+_RECORDS = 1_000
 
 #: What Excel reads the separator from, above the header.
 _SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n", re.IGNORECASE)
-
-_NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:[.,]\d*)*|[.,]\d+)(?:[eE][+-]?\d+)?\s*")
-_WHOLE = re.compile(r"\s*\d+\s*")
-_GAPS = frozenset({"", "?", "-", ".", "*", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"})
-
-#: The fields of one record.
-Fields = Sequence[str]
 
 _GENERATED = re.compile(r"column_[1-9]\d*")
 _BETWEEN_BLANKS = re.compile(
@@ -117,7 +111,10 @@ def looks_of(sample: bytes, options: TextOptions, name: str) -> Looks:
         return found
     if set(options.wanted) <= set(found.names) and options.like.separator != found.separator:
         return found
-    return _looks(sample, options.over(options.like), name)
+    known = options.over(options.like)
+    if options.header is None and not options.like.header:
+        known = replace(known, header=None)  # which a further file may have
+    return _looks(sample, known, name)
 
 
 def _looks(sample: bytes, options: TextOptions, name: str) -> Looks:
@@ -133,8 +130,8 @@ def _looks(sample: bytes, options: TextOptions, name: str) -> Looks:
         return replace(found, before=0)
     if options.header is None:
         _refuse_either(rows, options, name)
-    titles = 0 if options.header is False else _titles(rows)
-    return _with_names(found, rows[titles:], titles, _commented(sample, found), options)
+    above = 0 if options.header is False else titles(rows)
+    return _with_names(found, rows[above:], above, _commented(sample, found), options)
 
 
 def _once(rows: list[Fields]) -> list[Fields]:
@@ -143,7 +140,7 @@ def _once(rows: list[Fields]) -> list[Fields]:
 
 
 def _with_names(
-    found: Looks, rows: list[Fields], titles: int, commented: Fields, options: TextOptions
+    found: Looks, rows: list[Fields], above: int, commented: Fields, options: TextOptions
 ) -> Looks:
     first, others = [cell.strip() for cell in rows[0]], rows[1:]
     width = Counter(map(len, others)).most_common(1)[0][0] if others else len(first)
@@ -154,17 +151,18 @@ def _with_names(
         header = _has_header(first, others, options)
     named = len(commented) == len(first) and _names_columns(commented, found, options)
     if named and not (header and (is_header(first, others) or set(first) & set(options.wanted))):
-        found = replace(found, before=titles, names=_named(commented))
+        found = replace(found, before=above, names=_named(commented))
     elif header:
         more = 1 < len(first) == width - 1
         row_names = more and any(row[-1].strip() for row in others)
         names = _named([*first, *([""] if more and not row_names else [])])
         names = ("row name", *names) if row_names else names
-        found = replace(found, row_names=row_names, before=titles + 1, names=names)
+        found = replace(found, row_names=row_names, before=above + 1, names=names)
     else:
         names = _without_header(len(first), options)
-        found = replace(found, header=False, before=0, names=names)
-    return replace(found, remarks=tuple(_remarks(found, first, titles, options)))
+        no_row = options.header is None and names_alone(first, others)
+        found = replace(found, header=False, before=above + 1 if no_row else 0, names=names)
+    return replace(found, remarks=tuple(_remarks(found, first, above, options)))
 
 
 def _refuse_either(rows: list[Fields], options: TextOptions, name: str) -> None:
@@ -206,23 +204,23 @@ def _without_header(width: int, options: TextOptions) -> tuple[str, ...]:
     return tuple(f"column_{i}" for i in range(1, width + 1))
 
 
-def _remarks(found: Looks, first: Fields, titles: int, options: TextOptions) -> Iterator[str]:
+def _remarks(found: Looks, first: Fields, above: int, options: TextOptions) -> Iterator[str]:
     if found.separator == BLANKS and options.separator is None:
         yield "fields stand between blanks"
     elif found.separator not in DELIMITERS and options.separator is None:
         yield f"fields are separated by {found.separator!r}"
     if found.comment and options.comment is None:
         yield f"lines that begin with {found.comment!r} are comments"
-    if titles:
-        lines = "line" if titles == 1 else f"{titles} lines"
+    if above:
+        lines = "line" if above == 1 else f"{above} lines"
         yield f"the first {lines} above the header left out"
-    if found.header and found.before == titles:
+    if found.header and found.before == above:
         yield "the names of columns stand in the last comment"
-    if not found.header and options.header is None:
-        yield (
-            "the first line is a row, not a header (--header reads it as one): columns are "
-            f"{found.names[0]} to {found.names[-1]}"
-        )
+    numbered = f"columns are {found.names[0]} to {found.names[-1]}"
+    if not found.header and found.before:
+        yield f"the first line, {listing(first)}, is a header and left out: {numbered}"
+    elif not found.header and options.header is None:
+        yield (f"the first line is a row, not a header (--header reads it as one): {numbered}")
     if found.header and options.header is None and looks_like_row(first):
         yield "the first line is the header, of numbers (--no-header reads it as a row)"
     if found.row_names:
@@ -299,36 +297,14 @@ def _score(rows: list[Fields], options: TextOptions) -> tuple[int, float, float,
     agreeing = sum(w == width for w in widths[1:]) / len(widths[1:]) if widths[1:] else 1.0
     some = [cell for row in rows[1:200] for cell in row]
     numbers = sum(map(is_number, some)) / max(1, len(some))
-    if widths[0] == 1 and not _titles(rows):
+    if widths[0] == 1 and not titles(rows):
         return 0, widths.count(1) / len(widths), 0.0, 1
     grade = _HEADER if widths[0] > 1 and widths[0] in (width, width - 1) else _SPLIT
     if widths[0] > 1 and {cell.strip() for cell in rows[0]} & set(options.wanted):
         grade = _WANTED
-    if grade < _HEADER and _titles(rows):
+    if grade < _HEADER and titles(rows):
         grade = _BELOW
     return grade, round(agreeing, 2), round(numbers, 2), width
-
-
-def _titles(rows: list[Fields]) -> int:
-    """Records above a header: of another width than all that follow it."""
-    widths = [len(row) for row in rows]
-    width = Counter(widths).most_common(1)[0][0]
-    start = _blank_titles(rows, width) or next((i for i, w in enumerate(widths) if w == width), 0)
-    if width < 2 or (widths[0] in (width, width - 1) and not _blank_titles(rows, width)):
-        return 0
-    last = max((i for i, w in enumerate(widths) if w == width), default=0)
-    below = rows[start : last + 1 if len(rows) - last <= _MOST_TITLES else None]
-    if start and widths[start - 1] == width + 1 and not rows[start - 1][-1].strip():
-        start, below = start - 1, [rows[start - 1][:-1], *below]
-    alike = len(below) > 2 and all(len(row) == width for row in below)
-    return start if start <= _MOST_TITLES and alike and is_header(below[0], below[1:]) else 0
-
-
-def _blank_titles(rows: list[Fields], width: int) -> int:
-    """First records as wide as the rows, of which most fields are blank: a title, not names."""
-    filled = [sum(1 for cell in row if cell.strip()) for row in rows[: _MOST_TITLES + 1]]
-    full = next((i for i, n in enumerate(filled) if 2 * n > width), 0)
-    return full if full and width > 1 and len(rows[0]) == width else 0
 
 
 def _has_header(first: Fields, others: list[Fields], options: TextOptions) -> bool:
@@ -338,63 +314,3 @@ def _has_header(first: Fields, others: list[Fields], options: TextOptions) -> bo
     if any(_GENERATED.fullmatch(name) for name in options.wanted):
         return False
     return is_header(first, others) or not is_row(first, others)
-
-
-def is_header(first: Fields, others: list[Fields]) -> bool:
-    """Whether the first record has words where those below have numbers alone."""
-    cells = [cell.strip() for cell in first]
-    if _names_an_index(cells, others):
-        return True
-    if len(set(cells)) < len(cells) or not all(cells):
-        return False
-    return any(not is_number(cells[i]) and cells[i] not in _GAPS for i in _numeric(cells, others))
-
-
-def _names_an_index(cells: Sequence[str], others: list[Fields]) -> bool:
-    """Whether names follow a blank above numbers of rows, as pandas and R write tables."""
-    alike = [row for row in others if len(row) == len(cells)]
-    if len(cells) < 2 or cells[0] or not all(cells[1:]) or not alike:
-        return False
-    if len(set(cells)) < len(cells) or 0 not in _numeric(cells, others):
-        return False
-    return not any(cells[i] in {row[i].strip() for row in alike} for i in range(len(cells)))
-
-
-def is_row(first: Fields, others: list[Fields]) -> bool:
-    """Whether the first record is certainly like those below.
-
-    It has numbers where they do, and a number that is no name, or a value that comes again.
-    """
-    width = len(first)
-    alike = [row for row in others if len(row) == width]
-    if width < 2 or not alike:
-        return False
-    numeric = _numeric(first, others)
-    texts = [i for i in range(width) if i not in numeric]
-    again = [first[i] in {row[i].strip() for row in alike} for i in texts]
-    if not numeric:
-        return all(again)
-    if any(not is_number(first[i]) and first[i] not in _GAPS for i in numeric):
-        return False
-    numbers = [first[i] for i in numeric if is_number(first[i])]
-    no_name = any(not _WHOLE.fullmatch(cell) for cell in numbers)
-    return no_name or len(set(numbers)) < len(numbers) or any(again) or len(numbers) < len(numeric)
-
-
-def _numeric(first: Fields, others: list[Fields]) -> list[int]:
-    """Columns that hold numbers and gaps alone below the first record."""
-    alike = [row for row in others if len(row) == len(first)]
-    known = [{row[i].strip() for row in alike} - _GAPS for i in range(len(first))]
-    return [i for i, cells in enumerate(known) if cells and all(map(is_number, cells))]
-
-
-def is_number(cell: str) -> bool:
-    """Whether a field is a number, with a decimal point or comma."""
-    return _NUMBER.fullmatch(cell) is not None
-
-
-def looks_like_row(first: Fields) -> bool:
-    """Whether a header looks like a row: numbers that do not count from 0 or 1 on."""
-    numbers = [int(cell) for cell in first if _WHOLE.fullmatch(cell)]
-    counted = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else True
-    return len(numbers) > len(first) / 2 and not counted
