@@ -104,7 +104,7 @@ function drawMap() {
   ctx.globalAlpha = 1;
   ctx.strokeStyle = css("theory");
   stars.forEach((p) => star(ctx, to(p), size / 28));
-  $("map-words").textContent = `Step ${run.steps[state.at]}, ${run.words}: half of the neurons have |cos| above ${run.cosines[state.at].toFixed(2)} with the star in the space of the inputs. Run: gradfeat run ${run.experiment}.`;
+  $("map-words").textContent = `Step ${run.steps[state.at]}, ${run.words}: half of the neurons have |cos| above ${(Math.floor(100 * Math.min(run.cosines[state.at], 0.999)) / 100).toFixed(2)} with the star in the space of the inputs. Run: gradfeat run ${run.experiment}.`;
 }
 
 function picture(id, values, signed) { // white is 0, orange more, blue less

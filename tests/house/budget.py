@@ -26,7 +26,7 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(134, 3),
     "catalogue": Room(12_377, 58),
-    "cli": Room(3_922, 26),
+    "cli": Room(3_921, 26),
     "diagnostics": Room(1_135, 8),
     "drawing": Room(917, 7),
     "estimators": Room(3_376, 19),
