@@ -41,6 +41,21 @@ def digest_of(*functions: Callable[..., Any] | None) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
+#: What of statements is followed.
+Reduce = Callable[[Sequence[ast.stmt]], Sequence[ast.stmt]]
+
+
+def reached(function: Callable[..., Any], reduce: Reduce) -> list[tuple[str, Sequence[ast.stmt]]]:
+    """What a function in a file reaches, as :func:`digest_of` follows it: modules and statements.
+
+    Followed is what `reduce` leaves of the statements of a file, a definition or a constant.
+    """
+    reach, source = _Reach(_file_of(function).parent, reduce), inspect.unwrap(function)
+    nodes = ast.parse(textwrap.dedent(inspect.getsource(source))).body
+    reach.follow(_Place(_file_of(function), function.__module__), nodes)
+    return reach.found
+
+
 def _text(given: Any, seen: frozenset[int] = frozenset()) -> str:
     """Of a callable: its own text, that of what it wraps, and what it was given before a call."""
     if id(given) in seen:
@@ -84,12 +99,16 @@ def _own_text(source: Any, function: Any) -> str:
     """What statements of a class or of compiled code reach; the code, where it is in no file."""
     try:
         nodes = ast.parse(textwrap.dedent(inspect.getsource(source))).body
-        file = Path(inspect.getsourcefile(source) or "<no file>").resolve(strict=True)
+        file = _file_of(source)
     except (OSError, TypeError, SyntaxError):  # typed in, an example, a lambda within a call
         return _compiled(function.__code__)
-    reach = _Reach(file.parent)
+    reach = _Reach(file.parent, lambda nodes: nodes)
     reach.follow(_Place(file, function.__module__), nodes)
     return "\0".join(reach.texts)
+
+
+def _file_of(source: Any) -> Path:
+    return Path(inspect.getsourcefile(source) or "<no file>").resolve(strict=True)
 
 
 def _compiled(code: types.CodeType) -> str:
@@ -264,15 +283,18 @@ def _contents(text: str) -> _Contents:
 class _Reach:
     """The texts that are used, in the order of their names; what was met before is a number."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, reduce: Reduce) -> None:
+        self._folder, self._reduce = folder, reduce
         self._seen: dict[tuple[Path, str], int] = {}
         self.texts: list[str] = []
+        self.found: list[tuple[str, Sequence[ast.stmt]]] = []
 
     def follow(self, place: _Place, nodes: Sequence[ast.stmt]) -> None:
         """Add the nodes, what they use, and what that uses."""
         bound = [one for found in place.contents.imports.values() for one in found]
         checks = {one.bound for one in bound if place.absolute(one) == CHECKS}
+        nodes = self._reduce(nodes)
+        self.found.append((place.module, nodes))
         plain = _Plain(checks).visit(ast.parse(ast.unparse(ast.Module(list(nodes), []))))
         lines = ast.unparse(plain).splitlines()
         self.texts.append("\n".join(line for line in lines if line.strip() != "pass"))

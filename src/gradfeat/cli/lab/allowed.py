@@ -4,64 +4,55 @@ from __future__ import annotations
 
 import ast
 import importlib
-import inspect
 import re
-import textwrap
-import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from gradfeat.lab import Experiment
+from gradfeat.lab.source import reached
 from gradfeat.maths.unpacking import FOREIGN
 
 
 def allowed(experiment: Experiment) -> dict[str, str]:
     """What the checks of the trial let through, in words; not what hangs on another setting."""
     found = _Checks(experiment.factors)
-    for function in _reached(experiment.simulation):
-        found.scope = function.__globals__
-        found.visit(_text_of(function))
+    for module, statements in reached(experiment.simulation, _unconditional):
+        found.scope = vars(importlib.import_module(module))
+        found.visit(ast.Module(list(statements), []))
     return {name: found.in_words(name) for name in experiment.factors}
 
 
-def _reached(function: Callable[..., Any]) -> list[Any]:
-    """The function, and those of its own and the shared files that it names."""
-    found, folder = [function], "gradfeat.catalogue."
-    for one in found:
-        text = ast.unparse(_text_of(one))
-        known = one.__globals__ | {
-            name: getattr(importlib.import_module(home), name)
-            for home, names in re.findall(rf"from ({re.escape(folder)}[\w.]+) import (.*)", text)
-            for name in names.split(", ")
-        }
-        used = re.findall(r"\w+", re.sub(r"from [\w.]+ import .*", "", text))
-        for value in map(known.get, dict.fromkeys(used)):
-            home = getattr(value, "__module__", None) or ""
-            if home == one.__module__ or home.startswith(folder):
-                parts = [*vars(value).values()] if inspect.isclass(value) else [value]
-                found += [p for p in parts if inspect.isfunction(p) and p not in found]
-    return found
+def _unconditional(nodes: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+    """What is done whatever the settings are, and what is imported for it."""
+    done = _Unconditional().visit(ast.parse(ast.unparse(ast.Module(list(nodes), []))))
+    used = re.findall(r"\w+", re.sub("from .* import .*", "", ast.unparse(done)))
+    return _Used(used).visit(done).body
 
 
-def _text_of(function: types.FunctionType) -> ast.Module:
-    """What it does whatever its settings are; nothing of a method that a dataclass made."""
-    made = inspect.unwrap(function).__code__.co_filename.startswith("<")
-    text = "" if made else textwrap.dedent(inspect.getsource(function))
-    return _Unconditional().visit(ast.parse(text))
+class _Used(ast.NodeTransformer):
+    """Takes out imports of other names."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | ast.Pass:
+        node.names = [one for one in node.names if (one.asname or one.name) in self._names]
+        return node if node.names else ast.Pass()
 
 
 class _Unconditional(ast.NodeTransformer):
     """Takes out branches, and what comes after one that returns."""
 
-    def visit_If(self, node: ast.If | ast.Match) -> None:
+    def visit_If(self, node: ast.If | ast.Match) -> ast.Pass:
         del node
+        return ast.Pass()
 
     visit_Match = visit_If
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         body = [(part, ast.unparse(part)) for part in node.body]
         ends = [i for i, (_, text) in enumerate(body) if re.match("(?s)(if|match) .*return", text)]
-        node.body = [part for part, _ in body[: min(ends, default=len(body))]]
+        node.body = [*node.body[: min(ends, default=len(body))], ast.Pass()]
         self.generic_visit(node)
         return node
 
