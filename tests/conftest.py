@@ -68,8 +68,8 @@ _IMPORTED: dict[tuple[str, str], Any] = {}
 
 
 def _begin_anew(module: ModuleType | None) -> None:
-    for name, value in vars(module).items() if module is not None else ():
-        key = module.__name__, name
+    for name, value in (vars(module) if module is not None else {}).items():
+        key = f"{module}", name
         if type(value) is np.random.Generator:
             value.bit_generator.state = _IMPORTED.setdefault(key, value.bit_generator.state)
         elif type(value) is torch.Generator:
