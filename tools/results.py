@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from gradfeat.lab import Experiment
+
 ROOT = Path(__file__).resolve().parents[1]
 STORED = ROOT / "docs" / "gallery" / "stored"
 EXAMPLES = ROOT / "docs" / "gallery" / "examples"
@@ -64,7 +66,7 @@ def of_experiment(name: str, store: Path, jobs: int) -> None:
             "cells": len({json.dumps(point.cell) for point in points}),
             "results": len(table),
             "failed": len(table.attrs["failures"]),
-            "seconds": round(sum(each.get("seconds", 0) for each in origins)),
+            "seconds": _least(found, round(sum(each.get("seconds", 0) for each in origins))),
             "made by": {fact: sorted({str(each.get(fact)) for each in origins}) for fact in FACTS},
             "claims": [
                 {
@@ -139,6 +141,14 @@ def outcome_of(name: str) -> tuple[str, bytes | None]:
             raise RuntimeError(f"{name}: status {done.returncode}\n{done.stderr}")
         picture = place / "figure.png"
         return done.stdout, picture.read_bytes() if picture.is_file() else None
+
+
+def _least(found: Experiment, seconds: int) -> int:
+    """The fewest seconds that this text of the trial took: on a busy machine it takes more."""
+    path = STORED / f"{found.name}.json"
+    old = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    same = (old.get("text"), old.get("results")) == (found.source, len(found.points("quick")))
+    return min(old["seconds"], seconds) if same else seconds
 
 
 def _write(name: str, facts: Mapping[str, Any]) -> None:
