@@ -28,7 +28,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from small_fits import binary, classifiers, named, regression, regressors, transformer
 
-from gradfeat.estimators import KernelRegressor, RFMClassifier, RFMRegressor
+from gradfeat.estimators import (
+    GradientFeatureRegressor,
+    InducedNetworkRegressor,
+    KernelRegressor,
+    LinearRegressor,
+    RandomFeaturesRegressor,
+    RFMClassifier,
+    RFMRegressor,
+)
 
 #: Row 3 allows this much below the best of the comparison.
 ALLOWED = 0.01
@@ -159,3 +167,33 @@ def test_the_transformer_takes_the_task_it_is_told(task: Any, kind: str) -> None
     assert type(fitted.model_).__name__ == {"R": "RFMRegressor", "C": "RFMClassifier"}[kind]
     words = transformer().fit(X, np.array(["no", "yes"])[y])
     assert type(words.model_) is RFMClassifier
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearRegressor(),
+        RandomFeaturesRegressor(width=64),
+        GradientFeatureRegressor(width=64),
+        InducedNetworkRegressor(neurons=400, whiten=True, bias_scale=1.0, linear="ridge"),
+        LinearRegressor(standardise=False, penalty_by="gcv"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_the_penalty_that_was_chosen_is_told(model: Any):
+    """settings_ was {}: a fit at the penalty that it tells is the same fit."""
+    X, y = regression(120)
+    add = getattr(model, "partial_fit", None) or model.fit
+    alpha = add(X, y).settings_["alpha"]
+    again = clone(model).set_params(alpha=alpha).fit(X, y)
+    np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-9)
+    assert again.settings_["alpha"] == alpha
+    other = clone(model).set_params(alpha=10 * alpha).fit(X, y)
+    assert not np.allclose(other.predict(X), model.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize(**named(classifiers()))
+def test_log_probabilities_are_those_of_probabilities(model: Any):
+    X, y = binary(60)
+    fitted = clone(model).fit(X, y)
+    np.testing.assert_allclose(np.exp(fitted.predict_log_proba(X)), fitted.predict_proba(X))

@@ -89,6 +89,11 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         X, logp = self._log_probabilities(X, "predict_proba")
         return like(np.exp(logp), X)
 
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms (n, K) of :meth:`predict_proba`, which do not vanish where these do."""
+        X, logp = self._log_probabilities(X, "predict_log_proba")
+        return like(logp, X)
+
     def predict(self, X: Any) -> Any:
         """Most probable label of each row."""
         X, logp = self._log_probabilities(X, "predict")

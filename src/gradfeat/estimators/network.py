@@ -30,6 +30,7 @@ from ..models.search.search import (
     StepSetting,
     fixed_space,
     gradient_step_space,
+    head_used,
 )
 from ..models.two_layer import TwoLayer
 from .base import AGOP_ROWS, FeatureModel
@@ -178,12 +179,13 @@ class FeatureSumsRegressor(FeatureRegressor, ABC):
     def _solve(self, sums: Sums, learner: FixedFeatures, X: Any) -> None:
         """The fit to all rows so far, in X's namespace."""
         m, sample = sums.statistic.finish(sums.state)
-        a, offset, _ = ridge_of(m, learner.head)
+        a, offset, penalty = ridge_of(m, learner.head)
         none = sums.none
-        self.predictor_ = learner.network(none, a.to(none.X), offset.to(none.X), sums.seed)
+        net = learner.network(none, (a.to(none.X), offset.to(none.X), penalty), sums.seed)
+        self.predictor_ = net
         self._inputs = Standardiser.identity(none.X.shape[1])
         self._outputs = Standardiser.identity(none.y.shape[1])
-        self.settings_, self.first_gradient_, self.gradient_features_ = {}, None, None
+        self.settings_, self.first_gradient_, self.gradient_features_ = head_used(net), None, None
         self._summarise(sample, X)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from ..models.head import RidgeHead, transfer
+from ..models.search.search import head_used
 from ..models.two_layer import TwoLayer
 from ..rows.sources.words import listing
 from .base import FeatureModel
@@ -72,6 +73,7 @@ class Refittable(FeatureModel, ABC):
         net = cast(TwoLayer, self.predictor_)
         found = transfer(net, Z, t, head, linear=linear, weights=w, seed=seed)
         self.predictor_, self.first_gradient_ = found.net, None
+        self.settings_ = {**self.settings_, **head_used(found.net)}
         finite = bool(found.left_out.isfinite().all())
         self._calibrate((found.left_out, t, w) if finite else None)
 

@@ -242,8 +242,8 @@ def affine_part(
 
 def with_head(net: TwoLayer, rows: Rows, head: RidgeHead, seed: int = 0) -> TwoLayer:
     """`net` with a fitted to what its affine part leaves of y, and the head's intercept added."""
-    a, intercept, _ = head.fit(rows, features_of(net), seed=seed)
-    return replace(net, a=a, offset=net.offset + intercept)
+    a, intercept, penalty = head.fit(rows, features_of(net), seed=seed)
+    return replace(net, a=a, offset=net.offset + intercept, penalty=penalty)
 
 
 def refit_head(
@@ -334,5 +334,5 @@ def _at(
     both = path.coefficients(lam)
     a, rest = both[: F.shape[1]], both[F.shape[1] :]
     beta = s * rest if s else X.new_zeros(X.shape[1], y.shape[1])
-    new = replace(net, a=a, offset=path.offset - means @ both, beta=beta)
+    new = replace(net, a=a, offset=path.offset - means @ both, beta=beta, penalty=lam)
     return Transfer(new, lam, s, path.loo_predictions(lam), path.loo(lam))

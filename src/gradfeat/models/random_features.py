@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import final
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, ReLU
@@ -16,7 +15,7 @@ from ..maths.step_names import RowLaw
 from ..maths.streams import stream
 from ..rows.rows import Rows
 from .base import OneStage
-from .head import INPUTS, Features, RidgeHead, features_of
+from .head import INPUTS, Features, Head, RidgeHead, features_of
 from .two_layer import TwoLayer
 
 
@@ -46,15 +45,12 @@ class FixedFeatures(OneStage[TwoLayer]):
         """Rows to features; `none` says the widths and the type."""
 
     @abstractmethod
-    def network(
-        self, none: Block, a: Float[Tensor, "m c"], offset: Float[Tensor, " c"], seed: int
-    ) -> TwoLayer:
+    def network(self, none: Block, head: Head, seed: int) -> TwoLayer:
         """The net with these coefficients of the features."""
 
     def fit(self, rows: Rows, *, seed: int = 0) -> TwoLayer:
         none = rows.template
-        a, offset, _ = self.head.fit(rows, self.features(none, seed), seed=seed)
-        return self.network(none, a, offset, seed)
+        return self.network(none, self.head.fit(rows, self.features(none, seed), seed=seed), seed)
 
 
 @final
@@ -86,10 +82,9 @@ class RandomFeatures(FixedFeatures):
         """sigma(W0 x + b)."""
         return features_of(self._drawn(none, seed))
 
-    def network(
-        self, none: Block, a: Float[Tensor, "m c"], offset: Float[Tensor, " c"], seed: int
-    ) -> TwoLayer:
-        return replace(self._drawn(none, seed), a=a, offset=offset)
+    def network(self, none: Block, head: Head, seed: int) -> TwoLayer:
+        a, offset, penalty = head
+        return replace(self._drawn(none, seed), a=a, offset=offset, penalty=penalty)
 
     def _drawn(self, none: Block, seed: int) -> TwoLayer:
         """The net with its first layer drawn, zero so far."""
@@ -121,10 +116,9 @@ class LinearRidge(FixedFeatures):
         del none, seed
         return INPUTS
 
-    def network(
-        self, none: Block, a: Float[Tensor, "d c"], offset: Float[Tensor, " c"], seed: int
-    ) -> TwoLayer:
+    def network(self, none: Block, head: Head, seed: int) -> TwoLayer:
         del none, seed
-        zero = a.new_zeros
-        d, c = a.shape
-        return TwoLayer(zero(0, d), zero(0), zero(0, c), offset, a, ReLU())
+        beta, offset, penalty = head
+        zero = beta.new_zeros
+        d, c = beta.shape
+        return TwoLayer(zero(0, d), zero(0), zero(0, c), offset, beta, ReLU(), penalty)

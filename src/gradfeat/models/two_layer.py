@@ -21,6 +21,7 @@ class TwoLayer(Predictor):
     """f(x) = offset + beta.x + a^T sigma(W x + b).
 
     `offset, beta` (c,), (d, c): Affine part (zero in a plain network).
+    `penalty`: That of the ridge which found a (of a network without neurons: beta), if one did.
     """
 
     W: Float[Tensor, "m d"]
@@ -29,6 +30,7 @@ class TwoLayer(Predictor):
     offset: Float[Tensor, " c"]
     beta: Float[Tensor, "d c"]
     activation: Activation
+    penalty: float | None = None
 
     def features(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n m"]:
         """sigma(W x + b), all rows at once."""

@@ -158,8 +158,8 @@ class InducedNetwork(OneStage[TwoLayer]):
         alpha, beta = affine_part(rows, self.linear)
         rest = y - X @ beta - alpha
         F = torch.relu(torch.addmm(-b, X, W.T))
-        a, offset = self._head(F, rest, w, seed)
-        return TwoLayer(W, -b, a, alpha + offset, beta, ReLU())
+        a, offset, penalty = self._head(F, rest, w, seed)
+        return TwoLayer(W, -b, a, alpha + offset, beta, ReLU(), penalty)
 
     def found(self, rows: Rows, *, seed: int = 0) -> SignedDirections:
         """The directions that :meth:`fit` uses on these rows."""
@@ -182,14 +182,15 @@ class InducedNetwork(OneStage[TwoLayer]):
             seed=seed,
         )
 
-    def _head(self, F: Tensor, y: Tensor, w: Tensor, seed: int) -> tuple[Tensor, Tensor]:
-        """a (m, c) and the offsets (c,)."""
+    def _head(
+        self, F: Tensor, y: Tensor, w: Tensor, seed: int
+    ) -> tuple[Tensor, Tensor, float | None]:
+        """a (m, c), the offsets (c,) and the penalty, where it is ridge."""
         if F.shape[1] == 0:
             mean = w @ y / w.sum()
-            return y.new_zeros(0, y.shape[1]), mean if self.head.intercept else 0 * mean
+            return y.new_zeros(0, y.shape[1]), mean if self.head.intercept else 0 * mean, None
         if not self._bounded:
-            a, offset, _ = self.head.fit(in_memory(F, y, w), seed=seed)
-            return a, offset
+            return self.head.fit(in_memory(F, y, w), seed=seed)
         fits = [
             bounded_head(
                 F,
@@ -203,4 +204,5 @@ class InducedNetwork(OneStage[TwoLayer]):
             )
             for column in y.T
         ]
-        return torch.stack([fit.a.to(F) for fit in fits], 1), y.new_tensor([f.offset for f in fits])
+        a = torch.stack([fit.a.to(F) for fit in fits], 1)
+        return a, y.new_tensor([f.offset for f in fits]), None

@@ -17,7 +17,7 @@ from ..induced.network import InducedNetwork, SignedDirections
 from ..losses import Squared
 from ..two_layer import TwoLayer
 from .calibration import codes_of, logit_share
-from .search import FinishedFit, GridSpace, MethodSetting
+from .search import FinishedFit, GridSpace, MethodSetting, head_used
 
 
 @final
@@ -107,4 +107,4 @@ def induced_space(
 
 def _with_features(learner: InducedFit, rows: Rows, seed: int) -> FinishedFit:
     net, found = learner.with_features(rows, seed=seed)
-    return FinishedFit(net, gradient_features=found)
+    return FinishedFit(net, gradient_features=found, used=head_used(net))

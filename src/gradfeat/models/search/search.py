@@ -271,7 +271,17 @@ class NoSetting(MethodSetting):
 
 
 def fixed_space(learner: Learner[TwoLayer]) -> GridSpace[NoSetting]:
-    return GridSpace(lambda _: learner, NoSetting())
+    return GridSpace(lambda _: learner, NoSetting(), finish=_with_penalty)
+
+
+def head_used(net: TwoLayer) -> dict[str, float]:
+    """The penalty of the head, where ridge found it, by the name that users know it by."""
+    return {} if net.penalty is None else {"alpha": net.penalty}
+
+
+def _with_penalty(learner: Learner[TwoLayer], rows: Rows, seed: int) -> FinishedFit:
+    net = learner.fit(rows, seed=seed)
+    return FinishedFit(net, used=head_used(net))
 
 
 @final
@@ -310,4 +320,4 @@ def _with_gradient_test(learner: Learner[TwoLayer], rows: Rows, seed: int) -> Fi
     if block is None:
         block = rows.block("a test of the first gradient")
     test = first_gradient_test(block.X, block.y, weights=block.w, seed=seed)
-    return FinishedFit(learner.fit(rows, seed=seed), test)
+    return replace(_with_penalty(learner, rows, seed), first_gradient=test)
