@@ -175,19 +175,21 @@ def test_more_iterations_do_not_help_a_kernel_on_a_jump_and_its_claims_can_fail(
     theory = experiment("kernel-iterations").theory_table(cells)
     assert theory is not None
     rows = [
-        {**cell, "seed": seed, "loss": loss * (1 + 1e-3 * seed), "network": 0.01}
+        {**cell, "seed": seed, "loss": loss * (1 + 1e-3 * seed)}
+        | dict.fromkeys(("network", "without_step"), 0.01)
         for (cell, loss), seed in itertools.product(
             zip(cells, theory["loss"], strict=True), range(SEEDS)
         )
     ]
     table = pd.DataFrame(rows)
     judged = judge(experiment("kernel-iterations"), table)
-    assert [v.outcome for _, v in judged] == ["holds"] * 4
+    assert [v.outcome for _, v in judged] == ["holds"] * 5
     worse = table.assign(
         loss=table["iterations"] ** np.where(table["target"] == "step", -0.5, -0.1),
         network=0.5,
+        without_step=0.5,
     )
-    assert [v.outcome for _, v in judge(experiment("kernel-iterations"), worse)] == ["fails"] * 4
+    assert [v.outcome for _, v in judge(experiment("kernel-iterations"), worse)] == ["fails"] * 5
 
 
 def test_iterations_on_eigenvectors_are_those_of_gradient_descent():
