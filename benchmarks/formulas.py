@@ -31,13 +31,12 @@ from gradfeat.theory.feature_resolvent import FeatureLimit
 from gradfeat.theory.finite_step_errors import finite_step_errors, finite_step_share
 from gradfeat.theory.gradient_direction import gradient_direction, own_power
 from gradfeat.theory.kernel_curve import ridge_risk
-from gradfeat.theory.label_gradients import mixture_gradient
+from gradfeat.theory.label_gradients import linear_gradient, mixture_gradient, sign_gradient
 from gradfeat.theory.one_step_errors import column_errors, limit_errors
 from gradfeat.theory.one_step_spectrum import feature_spectrum, first_layer_outlier
 from gradfeat.theory.patterns import PatternLaw, best_linear_accuracy, best_threshold_accuracy
 from gradfeat.theory.reused_sample_errors import reused_sample_errors
 from gradfeat.theory.ridge_errors import learned_shares, moments, random_feature_errors
-from gradfeat.theory.simplified_gradient import linear_gradient, sign_gradient
 from gradfeat.theory.teacher import Teacher
 from gradfeat.theory.zonal_spectrum import gegenbauer, zonal_spectrum
 

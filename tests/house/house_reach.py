@@ -33,7 +33,7 @@ LIBRARY: Final = {
     "gradfeat.theory.zonal_spectrum": "shares of degrees on the sphere, for `kernel_curve`",
     "gradfeat.theory.kernel_curve": "Ghorbani 2021, Theorem 4",
     "gradfeat.theory.damian22_rates": "Damian22, rates",
-    "gradfeat.theory.simplified_gradient": "exact gradients of linear labels",
+    "gradfeat.theory.label_gradients": "exact gradients of linear labels",
 }
 
 #: A thing is MODULE:NAME; what a module runs when it is imported is MODULE: without a name.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from gradfeat.theory.simplified_gradient import (
+from gradfeat.theory.label_gradients import (
     linear_gradient,
     sign_gradient,
 )

@@ -114,7 +114,13 @@ if TYPE_CHECKING:
     from gradfeat.theory.input_spectra import gaussian_law, interval_law, minimax_exponent
     from gradfeat.theory.kernel_curve import ridge_risk, tuned_risk
     from gradfeat.theory.kernel_flow import kernel_growth_bound, lazy_loss
-    from gradfeat.theory.label_gradients import BlockLaw, mixture_gradient, parity_gradient
+    from gradfeat.theory.label_gradients import (
+        BlockLaw,
+        mixture_gradient,
+        normal_density,
+        parity_gradient,
+        sign_gradient,
+    )
     from gradfeat.theory.one_step_errors import column_errors, limit_errors
     from gradfeat.theory.one_step_spectrum import feature_spectrum, first_layer_outlier
     from gradfeat.theory.online_sgd import SphereSGD, step_size, time_exponent
@@ -129,7 +135,6 @@ if TYPE_CHECKING:
         population_step,
         predicted_cosine,
     )
-    from gradfeat.theory.simplified_gradient import normal_density, sign_gradient
     from gradfeat.theory.teacher import Teacher
     from gradfeat.theory.zonal_spectrum import homogeneous_shares, zonal_spectrum
 else:

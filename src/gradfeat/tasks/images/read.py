@@ -10,8 +10,13 @@ from typing import Final
 
 import numpy as np
 
-from gradfeat.tasks.images.array_files import read_idx, read_mat, read_npz
-from gradfeat.tasks.images.cifar import read_cifar_binary, read_cifar_python
+from gradfeat.tasks.images.array_files import (
+    read_cifar_binary,
+    read_cifar_python,
+    read_idx,
+    read_mat,
+    read_npz,
+)
 from gradfeat.tasks.images.collection import ImageFileError, Images, images_of, joined
 
 
