@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from gradfeat.catalogue.moniri24_multi_index import EXPERIMENT, PARTS, batch
+from gradfeat.catalogue.moniri24_multi_index import EXPERIMENT, PARTS, batch, theory
 from gradfeat.lab import judge
 
 
@@ -36,6 +37,14 @@ def test_claims_hold_of_theory_and_fail_on_the_reverse(predicted):
     falling = predicted.assign(along_share=-predicted["along_share"])
     assert outcomes(falling)[1] == "fails"
     assert outcomes(predicted.assign(test=0.9 * predicted["test"]))[3] == "fails"
+
+
+def test_shares_of_small_networks_are_near_theory():
+    found = [one[0] for one in batch([0.36], 200, seeds=range(8))]
+    expected = theory(0.36, 200, 0.5, 2 / 3, 0.01)
+    # Four standard errors: .041 of the linear share, .018 of that along b_1.
+    for name, bound in (("linear_share", 0.16), ("along_share", 0.07)):
+        assert np.mean([one[name] for one in found]) == pytest.approx(expected[name], abs=bound)
 
 
 def test_shares_are_those_of_many_rows():

@@ -467,7 +467,7 @@ def test_a_step_of_order_sqrt_n_is_a_simulated_one():
 def test_curves_of_the_public_notebooks_are_a_few_percent_above(
     f, gradient_rows, step, penalty, printed
 ):
-    # SPOC-group/OneStepGD_asymptotics at d = N = 2,000: docs/theory/one-step says why ours is lower.
+    # SPOC-group/OneStepGD_asymptotics, d = N = 2,000: docs/theory/one-step says why ours is lower.
     teacher = Teacher.of_function(lambda z: f(z[:, 0]), 1, 15)
     for ratio, theirs in printed.items():
         found = finite_step_errors(

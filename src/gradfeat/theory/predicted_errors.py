@@ -27,7 +27,7 @@ MOST_ROWS, MOST_ALPHA, LEAST_PENALTY = 10**12, 1.0, 1e-10
 LARGE = 0.4
 #: From these values of `label_share` on errors on reused rows are off by so many percent, training
 #: and test, as simulated (docs/theory/one-step).
-LABEL_ERRORS = ((0.5, 15, 7), (0.1, 5, 5))
+LABEL_ERRORS = ((0.9, 26, 21), (0.5, 15, 15), (0.1, 5, 5))
 #: Share of E sigma'^2 in 4 c_2^2 from which on it is told.
 LEAST_BEND = 0.35
 #: Bias by the rows' lengths from which on it is told, and growth of an activation above a ReLU's.

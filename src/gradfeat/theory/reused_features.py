@@ -22,7 +22,7 @@ from .reused_rows import ReusedRows
 #: Entries of the head of less mass are left out; Chebyshev nodes in u and r; nodes without kinks.
 LEAST_MASS, U_NODES, R_NODES, SMOOTH = 1e-7, 15, 21, 32
 #: The largest `label_share`, and share of E sigma'^2 in 4 c_2^2, at which errors are predicted.
-MOST_LABELS, MOST_BEND = 2.0, 0.5
+MOST_LABELS, MOST_BEND = 1.2, 0.5
 #: What `label_share` times the rows is below where a step changes nothing.
 NOTHING = 1e-3
 
