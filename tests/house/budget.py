@@ -38,7 +38,7 @@ ROOMS: Final = {
     "planning": Room(1_461, 10),
     "reports": Room(968, 4),
     "rows": Room(6_777, 33),
-    "table": Room(10_749, 45),
+    "table": Room(10_782, 45),
     "tasks": Room(2_211, 18),
     "theory": Room(6_370, 32),
 }

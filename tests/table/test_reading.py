@@ -24,6 +24,7 @@ from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.read import read_table
 from gradfeat.table.reading import clocks, date_cells
 from gradfeat.table.reading.decide import plan_column, plan_columns
+from gradfeat.table.reading.masked import about_codes_for_missing, codes_for_missing
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.unread import unread_sentence
@@ -694,3 +695,46 @@ def test_six_m_are_months_beside_years_and_minutes_beside_hours():
 def test_days_of_the_week_before_a_date_add_nothing(cell):
     plan = plan_column("x", pd.Series([cell, cell.replace("2020", "2021")] * 3))
     assert plan.kind == "date"
+
+
+CELLS = np.arange(500)
+QUANTITY = np.random.default_rng(11).uniform(0, 100, 500).round(1)
+AGE = np.floor(0.9 * QUANTITY)
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        (AGE, [999.0, 998.0]),
+        (AGE, [-99.0, -9.0]),
+        (AGE, [-1.0]),
+        (QUANTITY, [-1.0]),
+        (20 + QUANTITY / 5, [0.0]),
+        (QUANTITY / 100, [-9.99]),
+        (np.floor(0.12 * QUANTITY), [99.0, 97.0]),
+    ],
+)
+def test_codes_for_missing_are_told_with_what_declares_them(values, codes):
+    values = values.copy()
+    for shift, code in enumerate(codes):
+        values[shift == CELLS % 15] = code
+    assert codes_for_missing(values) == codes
+    said = about_codes_for_missing("x", values)
+    assert all(f"--missing x={code:g}" in said for code in codes)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        QUANTITY,
+        AGE,
+        AGE - 1,
+        np.where(CELLS % 3, QUANTITY, 0),
+        CELLS % 3 - 1,
+        np.array([3, 4, 5, 6, 8])[CELLS % 5],
+        np.array([0, 2, 3, 4, 5])[CELLS % 5],
+        np.round(np.random.default_rng(1).normal(size=500) * 3),
+    ],
+)
+def test_honest_numbers_are_no_codes_for_missing(values):
+    assert codes_for_missing(values.astype(float)) == []

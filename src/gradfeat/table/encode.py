@@ -20,9 +20,13 @@ from gradfeat.table.leaks import names_of
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan
 from gradfeat.table.reading.decide import plan_columns
-from gradfeat.table.reading.masked import DeclaredMissing
+from gradfeat.table.reading.masked import (
+    DeclaredMissing,
+    about_codes_for_missing,
+    about_first_day,
+)
 from gradfeat.table.reading.number_formats import NumberFormat
-from gradfeat.table.reading.numbers import NumberPlan, about_first_day, about_sentinel
+from gradfeat.table.reading.numbers import NumberPlan
 from gradfeat.table.reading.parts import PartsPlan
 from gradfeat.table.reading.plan import (
     MISSING,
@@ -351,7 +355,7 @@ def _note(
         treatment += _about_missing(missing + lost, own)
     remarks = [plan.assumption]
     if plan.kind == "number":
-        remarks.append(about_sentinel(plan.name, block.parts[""]))
+        remarks.append(about_codes_for_missing(plan.name, block.parts[""]))
     if plan.kind == "date":
         remarks.append(about_first_day(plan.name, block.parts["_seconds"]))
     said = " ".join(remark for remark in remarks if remark)

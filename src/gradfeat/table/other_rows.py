@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.reading.masked import Masking
-from gradfeat.table.reading.number_formats import MARKERS, taken_apart
+from gradfeat.table.reading.number_formats import LARGEST, MARKERS, taken_apart
 from gradfeat.table.reading.numbers import DistinctTexts, NumberPlan, find_numbers
 from gradfeat.table.reading.plan import as_text, has_digits
 from gradfeat.table.row_sample import column_of
@@ -261,7 +261,8 @@ def _sums(
     it, whose sum is 1/(L + 1) of that in most columns, and there are L such groups. Neither words
     nor the order of rows matter. Of a design the sums of all levels are equal: too many groups.
     """
-    columns = [*values.values()][:_COLUMNS]
+    few = [*values.values()][:_COLUMNS]
+    columns = [np.where(np.abs(v) <= LARGEST, v, np.nan) for v in few]  # whose sums are finite
     by_label = [(name, *_groups(as_text(text))) for name, text in texts.items()]
     by_label.append(("", *_groups(pd.Series(np.arange(len(w))))))  # a row without a label
     for levels in range(1, _LEVELS + 1):
@@ -333,7 +334,7 @@ def _parts(
 
     def sums(x: NDArray[np.float64]) -> NDArray[np.float64]:
         each = np.bincount(codes[codes >= 0], x[codes >= 0], members[1].max() + 1)
-        return np.bincount(members[0], each[members[1]])
+        return np.bincount(members[0], each[members[1]]).astype(float)
 
     k = np.arange(1, levels + 1)[:, None]
     there, near, digits = np.zeros(members[0].max() + 1), 0, 0
@@ -364,7 +365,7 @@ def _cell(frame: pd.DataFrame, rows: NDArray[np.bool_]) -> list[tuple[str, str]]
     """The first cell of a row that no other row has."""
     for name, column in frame.items():
         text = as_text(column)
-        cell = text[rows].iloc[0]
+        cell = text.iloc[int(rows.argmax())]
         if cell is not None and (text == cell).sum() == 1:
             return [(str(name), str(cell))]
     return []

@@ -28,7 +28,7 @@ from gradfeat.table.first_pass import (
     known_table,
 )
 from gradfeat.table.identifiers import about_texts, about_time
-from gradfeat.table.reading.numbers import about_sentinel
+from gradfeat.table.reading.masked import about_codes_for_missing
 from gradfeat.table.reading.plan import as_text
 from gradfeat.table.request import Request
 from gradfeat.table.results import ColumnNote, UnreadCells
@@ -324,7 +324,7 @@ def about_quantity(target: Target, name: str, y: Floats) -> list[str]:
     """Remarks on a quantity: its tails, where it is learned as it is, and values that are none."""
     if target.classes:
         return []
-    far = about_sentinel(name, y)
+    far = about_codes_for_missing(name, y)
     return [*(about_tails(name, y) if target.scale.shift is None else []), *([far] if far else [])]
 
 
