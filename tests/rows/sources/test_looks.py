@@ -244,6 +244,45 @@ def test_columns_that_are_asked_for_tell_a_header_from_a_row(tmp_path, text, wan
     assert list(table.names) == names
 
 
+SURVEY = (
+    "id,Fan?,Rank these,,Sex\n,Response,red,blue,Response\n1,yes,2,1,f\n2,no,1,2,m\n3,no,1,2,f\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "rows", "said"),
+    [
+        (SURVEY.replace("these,,", "these,0,"), None, 4, ""),
+        (SURVEY, ["id", "Fan?", "Rank these", "blue", "Sex"], 3, "second line goes on"),
+        (SURVEY.replace("Response", "no"), None, 4, ""),
+        ("x,z,y\n,Response,Response\na,c,no\nb,d,yes\na,d,yes\n", ["x", "z", "y"], 3, "second"),
+        ("x,z,y\n,c,c\na,c,no\nb,d,c\na,d,yes\n", ["x", "z", "y"], 4, ""),
+        ("In,In,Out\nx,z,y\n1,2,3\n4,5,6\n7,8,9\n", ["x", "z", "y"], 3, "the first line above"),
+        (
+            "Station: 4711, north\nExported: 2021-03-04\nRows: 3\n\nx,z,y\n1,2,3\n4,5,6\n7,8,9\n",
+            ["x", "z", "y"],
+            3,
+            "the first 3 lines above the header left out",
+        ),
+        (
+            "Station: 1, north, up\nRows: 3\nx,z,y\n1,2,3\n4,5,6\n7,8,9\n",
+            ["x", "z", "y"],
+            3,
+            "2 lin",
+        ),
+    ],
+)
+def test_the_names_of_columns_are_found_below_titles_and_in_two_lines(
+    tmp_path, text, names, rows, said
+):
+    (tmp_path / "t.csv").write_text(text)
+    table = tables(tmp_path / "t.csv", piece_rows=2)
+    assert len(held(table)) == rows
+    assert names is None or list(table.names) == names
+    assert said in " ".join(table.remarks)
+    assert names is None or said or not table.remarks
+
+
 def test_a_header_above_rows_that_the_model_knows_without_one_is_no_row(tmp_path):
     (tmp_path / "t.csv").write_text("0.5,2,9\n1.5,3,8\n2.5,7,6\n")
     trained = tables(tmp_path / "t.csv", text=FOUND)

@@ -21,15 +21,68 @@ def titles(rows: list[Fields]) -> int:
     """Records above a header: of another width than all that follow it."""
     widths = [len(row) for row in rows]
     width = Counter(widths).most_common(1)[0][0]
-    start = _blank_titles(rows, width) or next((i for i, w in enumerate(widths) if w == width), 0)
-    if width < 2 or (widths[0] in (width, width - 1) and not _blank_titles(rows, width)):
+    if width < 2:
         return 0
+    if _repeats(rows, width):
+        return 1
+    above = [i for i, w in enumerate(widths[:_MOST_TITLES]) if w != width]
+    start = _blank_titles(rows, width)
+    if not start and widths[0] in (
+        width,
+        width - 1,
+    ):  # of names of rows, or a title with separators
+        start = above[-1] + 1 if above and above != [0] else 0
+        if not start:
+            return 0
+    start = start or next((i for i, w in enumerate(widths) if w == width), 0)
     last = max((i for i, w in enumerate(widths) if w == width), default=0)
     below = rows[start : last + 1 if len(rows) - last <= _MOST_TITLES else None]
     if start and widths[start - 1] == width + 1 and not rows[start - 1][-1].strip():
         start, below = start - 1, [rows[start - 1][:-1], *below]
     alike = len(below) > 2 and all(len(row) == width for row in below)
     return start if start <= _MOST_TITLES and alike and is_header(below[0], below[1:]) else 0
+
+
+def _repeats(rows: list[Fields], width: int) -> bool:
+    """Whether the first record says what groups of columns are, and the second names each."""
+    first, *others = rows[:_MOST_TITLES]
+    alike = len(others) > 2 and all(len(row) == width for row in (first, *others))
+    named = [cell.strip() for cell in first if cell.strip()]
+    return alike and len(set(named)) < len(named) and names_alone(others[0], others[1:])
+
+
+def names_of_two(first: Fields, others: list[Fields]) -> tuple[str, ...]:
+    """The names of columns where the second record goes on with the header; else none.
+
+    So surveys are written: the second record has the answers that a question gives columns to,
+    under blanks, and else one word for all questions, or nothing.
+
+    >>> rows = [["", "Response", "red", "blue"], ["1", "yes", "", "3"], ["2", "no", "4", "3"]]
+    >>> names_of_two(["id", "Fan?", "Rank", ""], rows)
+    ()
+    >>> names_of_two(["id", "Fan?", "", ""], rows)
+    ('id', 'Fan?', 'red', 'blue')
+    """
+    second, below = [cell.strip() for cell in others[0]] if others else [], others[1:]
+    if len(second) != len(first) or len(below) < 2 or any(map(is_number, second)):
+        return ()
+    alike = [row for row in below if len(row) == len(first)]
+    blank = [i for i, cell in enumerate(first) if not cell]
+    words = Counter(cell for name, cell in zip(first, second, strict=True) if name and cell)
+    word, times = words.most_common(1)[0] if words else ("", 0)
+    places = [i for i, cell in enumerate(second) if cell == word and first[i]]
+    for_all = times > 1 and word not in _GAPS | {row[i].strip() for row in alike for i in places}
+    if not blank:
+        return tuple(first) if for_all and len(words) == 1 and times < len(first) else ()
+    told = for_all or any(second[i] not in _GAPS for i in _numeric(first, below))
+    if not told or len(blank) < 2 - for_all or not all(second[i] for i in blank):
+        return ()
+    names = [name or cell for name, cell in zip(first, second, strict=True)]
+    again = Counter[str]()
+    for i, name in enumerate(names):
+        again[name] += 1
+        names[i] = name if again[name] == 1 else f"{name}.{again[name] - 1}"
+    return tuple(names)
 
 
 def _blank_titles(rows: list[Fields], width: int) -> int:

@@ -13,7 +13,16 @@ from itertools import islice
 import numpy as np
 
 from ...errors import SourceError
-from .header_rows import Fields, is_header, is_number, is_row, looks_like_row, names_alone, titles
+from .header_rows import (
+    Fields,
+    is_header,
+    is_number,
+    is_row,
+    looks_like_row,
+    names_alone,
+    names_of_two,
+    titles,
+)
 from .records import not_blank, record_ends
 from .text_options import BLANKS, TextOptions
 from .words import listing
@@ -157,7 +166,9 @@ def _with_names(
         row_names = more and any(row[-1].strip() for row in others)
         names = _named([*first, *([""] if more and not row_names else [])])
         names = ("row name", *names) if row_names else names
-        found = replace(found, row_names=row_names, before=above + 1, names=names)
+        two = names_of_two(first, others)
+        before = above + (2 if two else 1)
+        found = replace(found, row_names=row_names, before=before, names=two or names)
     else:
         names = _without_header(len(first), options)
         no_row = options.header is None and names_alone(first, others)
@@ -211,6 +222,12 @@ def _remarks(found: Looks, first: Fields, above: int, options: TextOptions) -> I
         yield f"fields are separated by {found.separator!r}"
     if found.comment and options.comment is None:
         yield f"lines that begin with {found.comment!r} are comments"
+    yield from _about_header(found, first, above, options)
+    if found.row_names:
+        yield "the names of rows, which R writes before the first column, are left out"
+
+
+def _about_header(found: Looks, first: Fields, above: int, options: TextOptions) -> Iterator[str]:
     if above:
         lines = "line" if above == 1 else f"{above} lines"
         yield f"the first {lines} above the header left out"
@@ -223,8 +240,8 @@ def _remarks(found: Looks, first: Fields, above: int, options: TextOptions) -> I
         yield (f"the first line is a row, not a header (--header reads it as one): {numbered}")
     if found.header and options.header is None and looks_like_row(first):
         yield "the first line is the header, of numbers (--no-header reads it as a row)"
-    if found.row_names:
-        yield "the names of rows, which R writes before the first column, are left out"
+    if found.header and found.before == above + 2:
+        yield "the second line goes on with the header"
 
 
 def _comment(sample: bytes) -> str:
