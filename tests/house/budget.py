@@ -33,7 +33,7 @@ ROOMS: Final = {
     "figures": Room(1_616, 9),
     "interface": Room(1_195, 6),
     "lab": Room(3_577, 19),
-    "maths": Room(4_501, 33),
+    "maths": Room(4_506, 33),
     "models": Room(11_287, 70),
     "planning": Room(1_461, 10),
     "reports": Room(968, 4),

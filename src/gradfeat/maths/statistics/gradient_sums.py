@@ -53,10 +53,11 @@ class FirstLayerGradient(Statistic[Block, GradientState, GradientState]):
             X = _with_ones(rows.X)  # b is the weight of a column of ones, and so is its gradient
             pull = self.activation.derivative(X @ WT)
             r = rows.w[:, None] * rows.y
-            if r.shape[1] == 1:
-                sums.add_(X.mul_(r).T @ pull)
+            X, pull = (X.mul_(r), pull) if r.shape[1] == 1 else (X, pull.mul_(r @ a.T))
+            if X.dtype == sums.dtype:
+                sums.addmm_(X.T, pull)
             else:
-                sums.add_(X.T @ pull.mul_(r @ a.T))
+                sums.add_(X.T @ pull)
             state.weight.add_(rows.w.sum(dtype=torch.float64))
         if a.shape[1] == 1:  # a_j factors out of the sum over rows
             sums *= a[:, 0]
