@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import fsspec
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gradfeat.errors import TableError
 from gradfeat.interface.open import opened
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.open import tables
@@ -738,3 +740,44 @@ def test_codes_for_missing_are_told_with_what_declares_them(values, codes):
 )
 def test_honest_numbers_are_no_codes_for_missing(values):
     assert codes_for_missing(values.astype(float)) == []
+
+
+LEVEL = np.arange(N) % 5
+VERSIONS = np.array(["1.1", "1.10", "1.2", "1.20", "1.9"])[LEVEL]
+
+
+@pytest.mark.parametrize("road", ["held", "stream", "frame"])
+def test_a_column_that_is_declared_a_category_is_read_as_levels(tmp_path, road):
+    path, asked = tmp_path / "t.csv", Request("t", "y", category=("x",))
+    frame = pd.DataFrame({"x": VERSIONS, "y": LEVEL + 0.01 * np.arange(N)})
+    frame.to_csv(path, index=False)
+    engine = InProcess() if road == "stream" else None
+    table = FrameTables(frame)
+    table = table if road == "frame" else opened(str(path), FOUND, streamed=bool(engine))
+    plain = prepare(table, replace(asked, category=()), engine)
+    assert [note.kind for note in plain.columns] == ["number"]
+    assert "--category x takes it as a level" in " ".join(plain.encoder.remarks)
+    found = prepare(table, asked, engine)
+    assert [note.kind for note in found.columns] == ["category"]
+    kept = TableEncoder.from_contents(found.encoder.to_contents())
+    assert kept.cells == {"x": "text"}
+    assert np.array_equal(kept.transform(read_table(path, kept.cells)).argmax(axis=1), LEVEL)
+
+
+def test_a_category_that_is_not_there_is_refused():
+    table = FrameTables(pd.DataFrame({"level": [1.0, 2.0] * 9, "y": range(18)}))
+    with pytest.raises(TableError, match="no column 'levl' to read as levels; did you mean"):
+        prepare(table, Request("t", "y", category=("levl",)))
+
+
+def test_numbers_are_a_category_where_that_is_declared():
+    frame = pd.DataFrame({"x": LEVEL * 1.5, "y": np.arange(N) * 0.5})
+    found = prepare(FrameTables(frame), Request("t", "y", category=("x",)))
+    assert found.encoder.feature_names_ == ("x_0", "x_1.5", "x_3", "x_4.5", "x_6")
+
+
+def test_codes_that_look_like_exponents_are_levels(tmp_path):
+    path, codes = tmp_path / "t.csv", np.array(["12E4", "1E10", "7E2", "3E5", "44E1"])[LEVEL]
+    pd.DataFrame({"x": codes, "y": np.arange(N) * 0.5}).to_csv(path, index=False)
+    found = prepare(opened(str(path), FOUND, streamed=False), Request("t", "y"))
+    assert [note.kind for note in found.columns] == ["category"]

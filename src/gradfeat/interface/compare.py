@@ -184,6 +184,7 @@ def compare(
     keep_identifiers: bool = False,
     target_transform: Transform = "none",
     missing: Sequence[str] = (),
+    category: Sequence[str] = (),
     dates: DateOrder = "",
     stream: bool | None = None,
     jobs: int | None = None,
@@ -231,6 +232,8 @@ def compare(
         Learn the logarithm of a quantity; predictions and scores are of the quantity itself.
     missing : sequence of str
         Values that are missing ones: ``-999``, or ``height=0`` in one column; kept with the model.
+    category : sequence of str
+        Columns that are read as levels, such as codes 12E4 and 1.10; the target's as classes.
     dates : {"", "day-first", "month-first"}
         How dates such as 3/4/2021 are read where the column does not tell.
     stream : bool, optional

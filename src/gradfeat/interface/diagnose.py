@@ -86,6 +86,7 @@ def diagnose(
     encoding: str | None = None,
     sheet: str | None = None,
     missing: Sequence[str] = (),
+    category: Sequence[str] = (),
     dates: DateOrder = "",
     target_transform: Transform = "none",
     stream: bool | None = None,
@@ -119,7 +120,7 @@ def diagnose(
         Columns to leave out, such as those known later.
     target_transform : {"none", "log"}
         Look at the logarithm of a quantity.
-    rare_classes, separator, comment, header, encoding, sheet, missing, dates : optional
+    rare_classes, separator, comment, header, encoding, sheet, missing, category, dates : optional
         How the table is read: as in :func:`gradfeat.compare`.
     stream, jobs, dask, checkpoint : optional
         Whether and how rows stream: as there.

@@ -52,7 +52,7 @@ _TEXT = ("separator", "comment", "header", "encoding", "sheet")
 _ANY = {"target", "time_column", "device"}
 
 #: What a request has as tuples.
-_LISTS = {"methods", "ignore", "missing"}
+_LISTS = {"methods", "ignore", "missing", "category"}
 
 #: What a parameter of a type takes, and how that is called.
 _TAKES: dict[Any, tuple[Any, str]] = {

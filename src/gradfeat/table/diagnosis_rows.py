@@ -157,7 +157,7 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
         )
     seen, drawn = (_sampled(summary.sample, most) for most in (SAMPLE_ROWS, MOST_ROWS))
     others = [name, *([] if when is None else [when])]
-    encoder = TableEncoder(request.missing, request.dates, request.decimal)
+    encoder = TableEncoder(request.missing, request.dates, request.decimal, request.category)
     inputs, y = input_columns(drawn, others), target_values(column_of(drawn, name), target.classes)
     classes = len(target.classes)
     screened = screen(inputs, y, name, classes, summary.rows, False, False, encoder, target.classes)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api import types
 
 from gradfeat.drawing.numbers import percent
 from gradfeat.errors import ModelFileError, TableError
@@ -20,11 +19,7 @@ from gradfeat.table.leaks import names_of
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan
 from gradfeat.table.reading.decide import plan_columns
-from gradfeat.table.reading.masked import (
-    DeclaredMissing,
-    about_codes_for_missing,
-    about_first_day,
-)
+from gradfeat.table.reading.masked import DeclaredMissing, about_codes_for_missing, about_first_day
 from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.numbers import NumberPlan
 from gradfeat.table.reading.parts import PartsPlan
@@ -38,6 +33,7 @@ from gradfeat.table.reading.plan import (
     TwoLevels,
     as_text,
     cell_text,
+    refuse_complex,
 )
 from gradfeat.table.results import ColumnNote, UnreadCells
 
@@ -108,6 +104,8 @@ class TableEncoder:
         How dates such as 3/4/2021 are read where the column does not tell.
     decimal : {"", ","}
         What stands before decimals in numbers such as 1,234, where no column tells.
+    category : sequence of str
+        Columns that are levels, whatever they look like, such as codes 12E4 and 1.10.
 
     Attributes
     ----------
@@ -142,11 +140,15 @@ class TableEncoder:
     _encoded: tuple[Encoded, ...]
 
     def __init__(
-        self, missing: Sequence[str] = (), dates: DateOrder = "", decimal: str = ""
+        self,
+        missing: Sequence[str] = (),
+        dates: DateOrder = "",
+        decimal: str = "",
+        category: Sequence[str] = (),
     ) -> None:
         self.missing = tuple(missing)
         self.dates: DateOrder = dates
-        self.decimal = decimal
+        self.decimal, self.category = decimal, tuple(category)
 
     def fit(self, frame: pd.DataFrame) -> TableEncoder:
         """Learn levels, medians and formats from the training rows.
@@ -157,7 +159,7 @@ class TableEncoder:
         if frame.empty:
             raise TableError("The table has no rows or no columns: give at least one of each.")
         table = self._columns(frame)
-        plans = plan_columns(table, self.dates, self.decimal)
+        plans = self._plan(table)
         blocks = tuple(plan.encode(table[plan.name]) for plan in plans)
         encoded = _varying(blocks)
         if not encoded:
@@ -175,6 +177,9 @@ class TableEncoder:
         self._set(plans, encoded, notes)
         self.unread_ = tuple(one for block in blocks for one in block.unread)
         return self
+
+    def _plan(self, table: dict[str, pd.Series]) -> tuple[ColumnPlan, ...]:
+        return plan_columns(table, self.dates, self.decimal, self.category)
 
     def _columns(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
         """By name, with what was declared missing empty."""
@@ -209,7 +214,7 @@ class TableEncoder:
     def in_order(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
         """The columns that are read as numbers or moments, read so, without fitting the encoder."""
         table = self._columns(frame)
-        plans = [plan for plan in plan_columns(table, self.dates, self.decimal) if plan.ordered]
+        plans = [plan for plan in self._plan(table) if plan.ordered]
         blocks = [plan.encode(table[plan.name]) for plan in plans]
         return {block.source: pd.Series(next(iter(block.parts.values()))) for block in blocks}
 
@@ -287,15 +292,6 @@ class TableEncoder:
                 "again."
             ) from error
         return encoder
-
-
-def refuse_complex(frame: pd.DataFrame) -> None:
-    """Refuse a table with complex numbers."""
-    for name, dtype in frame.dtypes.items():
-        if types.is_complex_dtype(dtype):
-            raise TableError(
-                f"Column {name!r} holds complex numbers: give two columns of their parts."
-            )
 
 
 def _by_name(frame: pd.DataFrame) -> dict[str, pd.Series]:

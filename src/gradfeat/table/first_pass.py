@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,8 +18,9 @@ from gradfeat.errors import TableError
 from gradfeat.maths.blocks import Statistic, collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Cells, FrameTables, Tables, held, unlike
-from gradfeat.rows.sources.words import layout_sentence, named, near_names
+from gradfeat.rows.sources.words import layout_sentence
 from gradfeat.table.other_rows import other_rows
+from gradfeat.table.read import columns_named
 from gradfeat.table.reading.masked import MaskedTables, declared
 from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.request import Request
@@ -245,7 +246,8 @@ def _again(
 
 def _reading(summary: TableSummary, request: Request) -> TargetReading:
     column = column_of(summary.sample.frame, request.target)
-    return target_reading(request.target, column, summary.target, request.decimal)
+    classes = request.target in request.category
+    return target_reading(request.target, column, summary.target, request.decimal, classes)
 
 
 def _rare(summary: TableSummary, request: Request) -> TargetReading:
@@ -311,6 +313,10 @@ def known_table(table: Tables, request: Request, engine: Engine | None = None) -
     """Read a table once, leave out what are no rows of it, decide about its target."""
     opened, request = table, replace(request, decimal=table.text.decimal)
     table = table.select(chosen_columns(table, request))
+    category = columns_named(request.category, table.names, "to read as levels")
+    request = replace(request, category=tuple(category))
+    if category:
+        table = table.read_as({**table.cells, **dict.fromkeys(category, "text")})
     if request.missing:
         table = declared(table, request.missing)
     read = read_rows(table, request, engine)
@@ -347,22 +353,13 @@ def decide_target(summary: TableSummary, request: Request, empty: int | None = N
 
 def chosen_columns(table: Tables, request: Request) -> list[str]:
     """The columns that are read: all but those to be ignored; a TableError without the target."""
-    kept = kept_names(table.names, request.ignore)
-    if request.target in set(table.names) - set(kept):
+    ignored = columns_named(request.ignore, table.names, "to ignore")
+    if request.target in ignored:
         raise TableError(
             f"The target {request.target!r} is among the columns to ignore: take it out of them, "
             "or give another target."
         )
+    kept = [name for name in table.names if name not in ignored]
     if request.target not in kept:
         raise no_target(request.target, kept, table.remarks)
     return kept
-
-
-def kept_names(names: Iterable[object], ignored: Sequence[str]) -> list[str]:
-    """Names of columns but those ignored, which are named one by one or with commas between."""
-    known = [str(name) for name in names]
-    ignored = named(ignored, known)
-    for name in ignored:
-        if name not in known:
-            raise TableError(f"The table has no column {name!r} to ignore{near_names(name, known)}")
-    return [name for name in known if name not in ignored]

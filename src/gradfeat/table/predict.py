@@ -18,7 +18,7 @@ from gradfeat.errors import SourceError, TableError
 from gradfeat.maths.files import replacing
 from gradfeat.rows.sources.open import PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.table.read import KeptColumns, columns_to_keep
+from gradfeat.table.read import KeptColumns, columns_named
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import NotFinite, UnreadSoFar, refuse_unread
@@ -77,7 +77,7 @@ class Predictor:
 
     def _kept_names(self, table: Tables) -> list[str]:
         nothing = np.empty((0, len(self.model.encoder.feature_names_)))
-        kept = columns_to_keep(self._keep, table.names)
+        kept = columns_named(self._keep, table.names, "to keep")
         for name in self.model.in_columns(self.model.outputs(nothing), self._interval).columns:
             if name in kept:
                 raise TableError(

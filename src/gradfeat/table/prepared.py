@@ -287,7 +287,7 @@ def _prepared(
     inputs = input_columns(train, others)
     y, z = (target_values(column_of(f, request.target), target.classes) for f in (train, test))
     classes, keep = len(target.classes), request.keep_identifiers
-    encoder = TableEncoder(request.missing, request.dates, request.decimal)
+    encoder = TableEncoder(request.missing, request.dates, request.decimal, request.category)
     screened = screen(
         inputs, y, request.target, classes, summary.rows, keep, True, encoder, target.classes
     )

@@ -15,7 +15,7 @@ from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Cells, Tables, held
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.rows.sources.words import named, near_names
-from gradfeat.table.encode import refuse_complex
+from gradfeat.table.reading.plan import refuse_complex
 
 
 def read_table(
@@ -86,13 +86,16 @@ def _own_types(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(columns, axis=1)
 
 
-def columns_to_keep(asked: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Columns asked for one by one, or with commas between their names; each once."""
-    kept = list(dict.fromkeys(named(asked, list(names))))
-    for name in kept:
+def columns_named(asked: Sequence[str], names: Sequence[str], what: str) -> list[str]:
+    """Columns asked for one by one, or with commas between their names; each once.
+
+    A TableError where one is not there, with `what` becomes of it: ``to keep``.
+    """
+    found = list(named(asked, names))
+    for name in found:
         if name not in names:
-            raise TableError(f"The table has no column {name!r} to keep{near_names(name, names)}")
-    return kept
+            raise TableError(f"The table has no column {name!r} {what}{near_names(name, names)}")
+    return found
 
 
 class KeptColumns:

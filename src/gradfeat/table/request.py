@@ -34,6 +34,7 @@ class Request:
     ignore: tuple[str, ...] = ()
     width: int = WIDTH
     missing: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
     dates: DateOrder = ""
     decimal: str = ""
     rare_classes: Literal["refuse", "drop", "merge"] = "refuse"
@@ -45,7 +46,7 @@ class Request:
     def wanted(self) -> TextOptions:
         """What is known of the text that the table is in, the columns that are named among it."""
         time = () if self.time_column is None else (self.time_column,)
-        wanted = (self.target, *time, *self.ignore)
+        wanted = (self.target, *time, *self.ignore, *self.category)
         return replace(self.text, wanted=wanted)
 
 

@@ -79,14 +79,18 @@ class TargetReading(Masking):
 
 
 def target_reading(
-    name: str, column: pd.Series, found: TargetValues, decimal: str = ""
+    name: str,
+    column: pd.Series,
+    found: TargetValues,
+    decimal: str = "",
+    classes: bool = False,
 ) -> TargetReading:
     """How to read a target, by a sample of its cells and the counts of all.
 
     Text that is mostly numbers is numbers (as of inputs), and what is none is missing. Of classes,
     signs such as ``?`` are missing, but beside one other class or as ``-`` beside ``+``; words such
     as None or NA are classes where they stand in 5 % of the rows at least, and in half as many as
-    the rarest other class.
+    the rarest other class. Where it is told that they are `classes`, numbers are words too.
 
     >>> column = pd.Series(["None", "Apnea", "None", "Apnea", "?"])
     >>> target_reading("y", column, TargetValues.of(column)).labels
@@ -98,7 +102,7 @@ def target_reading(
     if content(column) not in ("string", "mixed", "mixed-integer", "categorical"):
         return TargetReading(name)
     plan = plan_column(name, column, decimal=decimal)
-    if plan.kind == "number" and column.dtype != "category":
+    if plan.kind == "number" and column.dtype != "category" and not classes:
         return TargetReading(name, plan, why="no number", remark=_about_numbers(plan, column))
     counts = {str(key): int(n) for key, n in found.table[["key", "count"]].itertuples(index=False)}
     words = {key: n for key, n in counts.items() if key.casefold() in MARKERS}

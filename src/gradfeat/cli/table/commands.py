@@ -64,6 +64,13 @@ Missing = Annotated[
         "again."
     ),
 ]
+Category = Annotated[
+    list[str] | None,
+    reading(
+        help="Column that is read as levels, such as codes 12E4 and 1.10; again for more, or with "
+        "commas between them."
+    ),
+]
 Dates = Annotated[
     Literal["day-first", "month-first"] | None,
     reading(
@@ -138,6 +145,7 @@ def diagnose(
     encoding: Encoding = None,
     sheet: Sheet = None,
     missing: Missing = None,
+    category: Category = None,
     dates: Dates = None,
     form: Printed = Format.TEXT,
     quiet: Quiet = False,
@@ -171,6 +179,7 @@ def diagnose(
             encoding=encoding,
             sheet=sheet,
             missing=missing or (),
+            category=tuple(category or ()),
             dates=dates or "",
             target_transform=target_transform,
             rare_classes=rare_classes,
@@ -222,6 +231,7 @@ def fit(
     ] = False,
     target_transform: Transform = "none",
     missing: Missing = None,
+    category: Category = None,
     dates: Dates = None,
     stream: Stream = None,
     jobs: Jobs = None,
@@ -264,6 +274,7 @@ def fit(
                 keep_identifiers=keep_identifiers,
                 target_transform=target_transform,
                 missing=missing or (),
+                category=tuple(category or ()),
                 dates=dates or "",
                 stream=stream,
                 jobs=jobs,

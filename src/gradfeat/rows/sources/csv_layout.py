@@ -20,7 +20,7 @@ from .looks import Looks
 from .tables import Cells
 from .text import Layout
 from .text_options import TextOptions
-from .words import MISSING_WORDS
+from .words import MISSING_WORDS, written_twice
 
 #: Its functions are made when it is imported, which no type checker sees.
 pc: Any = pyarrow.compute
@@ -274,6 +274,13 @@ def _may_have_points(texts: Any) -> bool:
     )
 
 
+def _may_be_codes(texts: Any) -> bool:
+    """Whether some are 12E4, and none 1.2E5, or 1.1 and 1.10 are among a few: versions."""
+    if not _any(pc.match_substring(texts, ".")):
+        return _any(pc.match_substring_regex(texts, r"^\d+[eE]\d+$"))
+    return bool(written_twice([t for t in pc.unique(texts).to_pylist() if t]))
+
+
 def _kind(type_: pa.DataType, texts: Any, comma: bool, commas_elsewhere: bool) -> Kind:
     if pa.types.is_integer(type_) and _converted(texts, "numbers") is texts:
         return "text"  # 0x12, which Arrow takes for a whole number where it infers types
@@ -283,7 +290,7 @@ def _kind(type_: pa.DataType, texts: Any, comma: bool, commas_elsewhere: bool) -
         return "truth values"
     if pa.types.is_integer(type_) and _any(pc.match_substring_regex(texts, _PADDED)):
         return "numbers with leading zeros"
-    if pa.types.is_floating(type_) and _may_have_points(texts):
+    if pa.types.is_floating(type_) and (_may_have_points(texts) or _may_be_codes(texts)):
         return "text"
     if pa.types.is_floating(type_) and commas_elsewhere:
         return "numbers with a decimal point"  # which may stand between thousands

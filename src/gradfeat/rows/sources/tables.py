@@ -251,6 +251,18 @@ class FrameTables(Tables):
     def count(self) -> int:
         return sum(len(ranges(len(frame), self.piece_rows)) for frame in self.frames)
 
+    def read_as(self, cells: Mapping[str, Cells]) -> FrameTables:
+        """Numbers that are to be text are read again, from where they were read."""
+        there = self.read_from.cells if self.read_from is not None else {}
+        text: dict[str, Cells] = {
+            n: kind for n, kind in cells.items() if kind == "text" and n in there
+        }
+        if self.read_from is None or not text:
+            return self
+        frame = self.frames[0].copy(deep=False)
+        frame[list(text)] = held(self.read_from.select([*text]), text)
+        return FrameTables(frame, self.piece_rows, self.read_from, self.said)
+
     @property
     def fingerprint(self) -> str:
         summed = hashlib.blake2b(digest_size=16)

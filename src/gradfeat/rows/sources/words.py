@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import TypeVar
@@ -86,6 +86,21 @@ def _parts(text: str, known: set[str]) -> Iterator[str]:
         parts = parts[end:]
         if name:
             yield name
+
+
+#: Distinct texts at most that may be codes.
+_MOST_CODES = 100
+
+
+def written_twice(texts: Collection[str]) -> str:
+    """Of a few texts a number such as 1.10 that stands there as 1.1 too; "" for none.
+
+    >>> written_twice(["1.1", "1.10", "1.2"]), written_twice(["1.10", "1.20"])
+    ('1.10', '')
+    """
+    known = set(texts) if len(texts) <= _MOST_CODES else set()
+    twice = (t for t in texts if "." in t[:-2] and t[-1] == "0" and t[:-1] in known)
+    return next(twice, "")
 
 
 def first_and_more(name: str, count: int) -> str:

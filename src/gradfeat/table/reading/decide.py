@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -46,7 +46,10 @@ class Conventions:
 
 
 def plan_columns(
-    table: Mapping[str, pd.Series], dates: DateOrder = "", decimal: str = ""
+    table: Mapping[str, pd.Series],
+    dates: DateOrder = "",
+    decimal: str = "",
+    category: Sequence[str] = (),
 ) -> tuple[ColumnPlan, ...]:
     """Decide how to read each column of a table.
 
@@ -55,7 +58,8 @@ def plan_columns(
     zeros are codes, those such as 20240131 dates where the column is named so. All else is levels,
     and where these are many numbers among words, or text.
 
-    `dates`: which number is the day where dates do not tell; `decimal`: the mark where none tells.
+    `dates`: which number is the day where dates do not tell; `decimal`: the mark where none tells;
+    `category`: columns that are levels, or text where these are many, whatever they look like.
 
     >>> table = {"a": pd.Series(["1,5", "2,25"]), "b": pd.Series(["31/1/2020", "1/2/2020"])}
     >>> [plan.kind for plan in plan_columns(table)]
@@ -67,6 +71,9 @@ def plan_columns(
     known = _conventions(telling, written, decimal)
 
     def plan(name: str, column: pd.Series) -> ColumnPlan:
+        if name in category:
+            found = DistinctTexts.of(cell_text(column))
+            return levels_plan(name, found.counts, found.texts)
         if name not in texts:
             return plan_stored(name, column)
         found = texts[name]

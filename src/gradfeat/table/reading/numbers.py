@@ -14,6 +14,7 @@ from pandas.api import types
 
 from gradfeat.drawing.numbers import percent
 from gradfeat.rows.sources.tables import Cells
+from gradfeat.rows.sources.words import written_twice
 from gradfeat.table.reading.number_formats import (
     FEET,
     FRACTION,
@@ -91,7 +92,11 @@ class NumberPlan(ColumnPlan):
         said = [self._ambiguity] if self.otherwise else []
         if self.noted:
             value = f"{self.format.read([self.noted])[0]:.10g}"
-            said.append(f"In {self.name!r} {self.noted!r} is taken as {value}.")
+            level = (
+                f"; --category {self.name} takes it as a level"
+                * self.noted.replace(".", "").isdigit()
+            )
+            said.append(f"In {self.name!r} {self.noted!r} is taken as {value}{level}.")
         return " ".join(said)
 
     @property
@@ -232,7 +237,7 @@ def stored_numbers(name: str, column: pd.Series) -> NumberPlan:
     """Numbers as they are; of versions, 1.10 is said to be 1.1.
 
     >>> stored_numbers("version", pd.Series([1.1, 1.2])).assumption
-    "In 'version' '1.10' is taken as 1.1."
+    "In 'version' '1.10' is taken as 1.1; --category version takes it as a level."
     """
     decimals = _VERSION.search(name) and (column.dropna().astype(float) % 1 != 0).any()
     return NumberPlan(name, noted="1.10" if decimals else "")
@@ -246,8 +251,9 @@ def _notes(found: DistinctTexts, values: Floats) -> dict[str, str]:
 
 
 def _noted(found: DistinctTexts, values: Floats) -> str:
-    """A cell whose number has a mark or note; "" where none has one."""
-    return next((text for note, text in _notes(found, values).items() if note), "")
+    """A cell whose number has a mark or note, or stands there as 1.10 and as 1.1; "" for none."""
+    marked = next((text for note, text in _notes(found, values).items() if note), "")
+    return marked or written_twice(found.texts)
 
 
 def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:

@@ -62,6 +62,15 @@ def content(column: pd.Series) -> str:
     return types.infer_dtype(column, skipna=True)
 
 
+def refuse_complex(frame: pd.DataFrame) -> None:
+    """Refuse a table with complex numbers."""
+    for name, dtype in frame.dtypes.items():
+        if types.is_complex_dtype(dtype):
+            raise TableError(
+                f"Column {name!r} holds complex numbers: give two columns of their parts."
+            )
+
+
 def as_text(column: pd.Series) -> pd.Series:
     """Return the values as text, None where missing or blank; whole numbers without ``.0``.
 
