@@ -20,8 +20,8 @@ from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
 
 COSINES: Final = {
-    "cosine": "change of $W_1$",
-    "cosine_plain": "$W_1$ itself",
+    "cosine": "change of W₁",
+    "cosine_plain": "W₁ itself",
     "cosine_permuted": "M of permuted labels",
     "cosine_inputs": "inputs' second moment",
 }
