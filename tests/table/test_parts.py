@@ -8,9 +8,11 @@ import pytest
 
 import gradfeat
 from gradfeat.errors import TableError
+from gradfeat.rows.sources.tables import FrameTables, with_places
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.read import as_frame
 from gradfeat.table.reading.decide import plan_column
+from gradfeat.table.unread import unread_sentence
 
 DAYS = pd.date_range("2020-01-02", periods=300, freq="31h")
 
@@ -147,12 +149,44 @@ def test_dates_with_day_and_month_turned_are_said_to_misread_others():
     assert (strange.what, strange.cells, strange.row) == ("date from 1678 to 2261", 1, len(DAYS))
 
 
-@pytest.mark.parametrize("later", [[45.0, 0.0], ["45", "0"]])
-def test_percent_without_their_sign_are_not_guessed(later):
-    plan = plan_of([f"{i} %" for i in range(80)])
+SHARES = [f"{share / 1000:.3f}" for share in range(100, 900, 10)]
+PER_CENT = [f"{i} %" for i in range(10, 90)]
+
+
+@pytest.mark.parametrize(
+    ("trained", "later", "values", "said"),
+    [
+        (PER_CENT, [45.0, 0.0], [0.45, 0], "1 cell of 'x' without % as per cent ('45'"),
+        (PER_CENT, ["0.54", "95 %"], [0.54, 0.95], "without % as shares of 1 ('0.54'"),
+        (PER_CENT, ["0.5", "95"], [0.5, np.nan], "Taken as missing: 1 cell of 'x' that is no num"),
+        (SHARES, ["54.1%", "0.2"], [0.541, 0.2], "1 cell of 'x' with % as hundredths ('54.1%'"),
+        (SHARES, ["54.1%", "5%"], [0.541, np.nan], "is no number ('5%', row 2)."),
+        (range(10, 90), ["54.1%"], [54.1], "with % as the number before it"),
+        (range(2, 200), ["0.5%", "150%"], [np.nan, 150], "1 cell of 'x' that is no number ('0.5%'"),
+        ([0, 1], ["True", "no", "x"], [1, 0, np.nan], "2 cells of 'x' as no (0) and yes (1)"),
+        ([0, 1], [True, False], [1, 0], "as no (0) and yes (1) (the first: 'True', row 1)"),
+        ([0, 1, 2], ["True", "2"], [np.nan, 2], "that is no number ('True'"),
+        (["Yes", "No"], ["y", "FALSE", "0", "?"], [1, 0, 0, np.nan], "3 cells of 'x' as no and y"),
+        (["ja", "nein"], ["y", "no"], [0, 1], "2 cells of 'x' as no and yes"),
+        ([b"lo", b"hi"], ["lo", "hi"], [1, 0], ""),
+        (
+            ["37.50 min", "8 min"],
+            ["37.5", "1 h"],
+            [2250, 3600],
+            "without a unit as minutes ('37.5'",
+        ),
+        (["37.50 min", "2 h"], ["37.5", "1 h"], [np.nan, 3600], "that is no duration ('37.5'"),
+    ],
+)
+def test_later_cells_of_one_meaning_are_read_and_told(trained, later, values, said):
+    column = pd.Series([*trained] * (1 if len(trained) > 40 else 40))
+    encoder = TableEncoder().fit(pd.DataFrame({"x": column}))
+    (plan,) = TableEncoder.from_contents(encoder.to_contents())._plans
     found = plan.encode(pd.Series(later))
-    np.testing.assert_array_equal(found.parts[""], [np.nan, 0])
-    assert [(one.cells, one.what) for one in found.unread] == [(1, "number with %")]
+    np.testing.assert_allclose(found.parts[""], values, rtol=1e-12)
+    frame = FrameTables(pd.DataFrame({"x": later}))
+    assert said in unread_sentence(with_places(found.unread, frame))
+    assert bool(said) == bool(found.unread)
 
 
 def test_records_are_a_table_and_complex_numbers_none():

@@ -49,7 +49,7 @@ _PLANS = {
 def _plan(about: dict[str, Any]) -> ColumnPlan:
     """JSON has lists for tuples, and objects for formats of numbers."""
     values = {key: value for key, value in about.items() if key != "plan"}
-    for key in {"levels", "marks", "years", "words"} & values.keys():
+    for key in {"ends", "levels", "marks", "years", "words"} & values.keys():
         values[key] = tuple(values[key])
     for key in {"format", "otherwise"} & values.keys():
         values[key] = values[key] and NumberFormat(**values[key])
@@ -345,7 +345,7 @@ def _note(
     distinct, missing = int(text.nunique()), int(text.isna().sum())
     if not own:
         return ColumnNote(plan.name, "dropped", distinct, missing, _why_dropped(distinct))
-    lost = sum(one.cells for one in block.unread)
+    lost = sum(one.cells for one in block.unread if not one.read)
     treatment = plan.treatment(own)
     if MISSING in block.parts:
         treatment += _about_missing(missing + lost, own)

@@ -213,10 +213,10 @@ class ColumnNote:
 
 @dataclass(frozen=True)
 class UnreadCells:
-    """Cells of a column that are not what the column holds: taken as missing.
+    """Cells of a column that are not what the column holds: taken as missing, or `read` otherwise.
 
-    `what` they should be, `example` the first of them, `row` where it is (from 0), and `place` the
-    same in words, such as ``line 17``.
+    `what` they should be, or how they are read; `example` the first of them, `row` where it is
+    (from 0), and `place` the same in words, such as ``line 17``.
     """
 
     column: str
@@ -225,6 +225,7 @@ class UnreadCells:
     what: str
     row: int
     place: str = ""
+    read: bool = False
 
 
 @dataclass(frozen=True)

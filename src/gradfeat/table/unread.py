@@ -114,9 +114,12 @@ def unread_sentence(unread: Sequence[UnreadCells]) -> str:
     >>> unread_sentence([UnreadCells("age", 2, "?", "number", 15, "line 17")])
     "Taken as missing: 2 cells of 'age' that are no number (the first: '?', line 17)."
     """
-    each = [_unread(one) for one in unread]
+    begins = {"Read, though training rows have none so": True, "Taken as missing": False}
+    each = {
+        how: [_unread(one) for one in unread if one.read == read] for how, read in begins.items()
+    }
+    said = " ".join(f"{how}: {'; '.join(cells)}." for how, cells in each.items() if cells)
     sums = [one for one in unread if names_sums(one.example)]
-    said = f"Taken as missing: {'; '.join(each)}."
     if not sums:
         return said
     where = f" ({sums[0].place})" if sums[0].place else ""
@@ -127,7 +130,8 @@ def _unread(one: UnreadCells) -> str:
     cells = "1 cell" if one.cells == 1 else f"{one.cells:,} cells"
     verb, first = ("is", "") if one.cells == 1 else ("are", "the first: ")
     place = f", {one.place}" if one.place else ""
-    return f"{cells} of {one.column!r} that {verb} no {one.what} ({first}{one.example!r}{place})"
+    what = one.what if one.read else f"that {verb} no {one.what}"
+    return f"{cells} of {one.column!r} {what} ({first}{one.example!r}{place})"
 
 
 def strict_sentence(unread: Sequence[UnreadCells]) -> str:

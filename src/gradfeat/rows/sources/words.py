@@ -19,6 +19,10 @@ MISSING_WORDS = frozenset({
     "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 })  # fmt: skip
 
+#: Words for no and yes, in lower case.
+NO_WORDS = ("no", "n", "false", "f", "0", "off", "nein", "non", "nej")
+YES_WORDS = ("yes", "y", "true", "t", "1", "on", "ja", "oui", "si", "sí", "j")
+
 
 def listing(names: Iterable[object], most: int = 5) -> str:
     """The names quoted and joined, the first `most` of them and the number left out."""

@@ -76,9 +76,11 @@ class DurationPlan(UnambiguousText):
     kind: ClassVar[Kind] = "duration"
     ordered: ClassVar[bool] = True
 
-    #: Of what is written, 6m is six months and no minutes, and a number alone is of seconds.
+    #: Of what is written, 6m is six months and no minutes, and a number alone is of seconds; the
+    #: unit of all training cells, of which later numbers alone are.
     months: bool = False
     bare: bool = False
+    unit: str = ""
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         if types.is_timedelta64_dtype(column.dtype):
@@ -86,8 +88,16 @@ class DurationPlan(UnambiguousText):
         else:
             read = partial(durations, months=self.months, bare=self.bare)
             seconds = by_distinct(cell_text(column), read)
+        lost = np.isnan(seconds)
+        if not self.unit or not lost.any():
+            unread = unread_cells(self.name, column, lost, self.kind)
+            return with_gaps(self, {"": seconds}, unread)
+        one = durations(np.array([f"1 {self.unit}"], dtype=object))[0]
+        alone = one * by_distinct(cell_text(column.where(lost)), _numbers_alone)
+        seconds, how = np.where(lost, alone, seconds), f"without a unit as {self.unit}s"
+        told = unread_cells(self.name, column, ~np.isnan(alone), how, read=True)
         unread = unread_cells(self.name, column, np.isnan(seconds), self.kind)
-        return with_gaps(self, {"": seconds}, unread)
+        return with_gaps(self, {"": seconds}, (*told, *unread))
 
     def treatment(self, parts: Sequence[str]) -> str:
         del parts
@@ -119,7 +129,10 @@ def find_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
     if found.mostly(clock) and longer <= _LONGER * counts.sum() and not _LENGTH_NAME.search(name):
         early = not (clock >= _DAY / 2).any() and all(map(_BARE_CLOCK.fullmatch, found.texts))
         return ClockPlan(name, found.texts[0] if early else "")
-    return DurationPlan(name, months, bare_seconds(found.texts)) if found.mostly(length) else None
+    if not found.mostly(length):
+        return None
+    known = texts[~np.isnan(length)]
+    return DurationPlan(name, months, bare_seconds(found.texts), _one_unit(known, months))
 
 
 #: With a zone, but 9:00-17:00 is a range.
@@ -194,6 +207,18 @@ def in_months(texts: NDArray[np.object_]) -> bool:
     """
     said = "\n".join(texts).lower()
     return bool(re.search(r"\d ?[yw]", said)) and not re.search(r"\d ?[hs]", said)
+
+
+def _one_unit(texts: NDArray[np.object_], months: bool) -> str:
+    """The unit of texts that are all one number with the same unit, as 37.50 min; "" for others."""
+    matches = [_IN_WORDS.fullmatch(text) for text in texts]
+    found = {"".join(k for k in "dHMS" if m and m[k]) for m in matches}
+    units = {"d": "day", "H": "hour", "M": "minute", "S": "second"}
+    return "" if months or len(found) != 1 else units.get(found.pop(), "")
+
+
+def _numbers_alone(texts: NDArray[np.object_]) -> NDArray[np.float64]:
+    return np.array([float(t) if re.fullmatch(_NUMBER, t) else np.nan for t in texts], dtype=float)
 
 
 def bare_seconds(texts: Sequence[str]) -> bool:

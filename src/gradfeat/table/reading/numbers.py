@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,7 @@ from gradfeat.table.reading.plan import (
     Floats,
     by_distinct,
     cell_text,
+    truths,
     unread_cells,
     with_gaps,
 )
@@ -57,6 +58,9 @@ _HALF, _NEARLY_ALL = 0.5, 0.9
 
 #: What cells have to be where a number alone may be of percent or hundredths.
 _WITH_SIGN = {"%": "number with %", "‰": "number with ‰"}
+#: How numbers are read that have % where training rows have none, and the other way round.
+_WITH_PER_CENT = ("with % as the number before it", "with % as hundredths")
+_WITHOUT_PER_CENT = ("without % as per cent", "without % as shares of 1")
 _VERSION = re.compile(r"(?<![^\W_])version|^release$", re.IGNORECASE)
 _DIGITS = re.compile(r"[^\w\s]*\d[\d\W]*")
 _POWER = re.compile(r"\d{2,}[eE](\d{1,3})", re.ASCII)
@@ -69,7 +73,8 @@ class NumberPlan(ColumnPlan):
 
     `noted`: one that has a note, such as ``<5`` or ``12*``, or is a fraction; `no_decimals`: the
     mark before decimals where training cells have only the one between thousands: beside 37,500
-    nothing tells whether 41.250 is 41250.
+    nothing tells whether 41.250 is 41250; `ends`: least and largest of the training rows; `truth`:
+    whether all of them are 0 or 1.
 
     Numbers beyond 1e150 are missing: the squares that every score and figure takes stay finite.
     """
@@ -81,6 +86,16 @@ class NumberPlan(ColumnPlan):
     otherwise: NumberFormat | None = None
     noted: str = ""
     no_decimals: str = ""
+    ends: tuple[float, float] | tuple[()] = ()
+    truth: bool = False
+
+    @classmethod
+    def of(cls, name: str, values: Floats, **what: Any) -> NumberPlan:
+        """The plan of a column with these numbers (n,)."""
+        known = values[np.isfinite(values)]
+        truth = len(known) > 1 and bool(np.isin(known, (0, 1)).all()) and np.ptp(known) == 1
+        ends = (float(known.min()), float(known.max())) if len(known) else ()
+        return cls(name, ends=ends, truth=bool(truth), **what)
 
     @property
     def cells(self) -> Cells:
@@ -133,10 +148,37 @@ class NumberPlan(ColumnPlan):
             f"number of which the training rows tell whether {self.no_decimals!r} stands before "
             f"decimals or between thousands (write 1234 or 1{self.no_decimals}5)"
         )
+        lost = np.isnan(values)
+        found = self._otherwise(cell_text(column.where(lost))) if lost.any() else {}
+        for numbers in found.values():
+            values = np.where(np.isnan(numbers), values, numbers)
+        told = [
+            unread_cells(self.name, column, ~np.isnan(numbers), how, read=True)
+            for how, numbers in found.items()
+        ]
         unread = unread_cells(
             self.name, column, np.isnan(values), what, lambda text: {either: self._either(text)}
         )
-        return with_gaps(self, {"": values}, unread)
+        return with_gaps(self, {"": values}, (*sum(told, ()), *unread))
+
+    def _otherwise(self, text: pd.Series) -> dict[str, Floats]:
+        """Numbers (n,) of cells that are written as no training cell is, by how they are read.
+
+        With per cent, or without, where the other of both is beyond the training rows.
+        """
+        found = {"as no (0) and yes (1)": by_distinct(text, truths)} if self.truth else {}
+        other = {"": "%", "%": ""}.get(self.format.unit)
+        if not self.ends or other is None:
+            return found
+        there = by_distinct(text, replace(self, format=replace(self.format, unit=other))._told)
+        per_cent, share = (100 * there, there) if other else (there / 100, there)
+        low, high = self.ends
+        inside = [(low <= values) & (values <= high) for values in (per_cent, share)]
+        as_per_cent, as_share = _WITH_PER_CENT if other else _WITHOUT_PER_CENT
+        return found | {
+            as_per_cent: np.where(inside[0] & ~inside[1], per_cent, np.nan),
+            as_share: np.where(inside[1] & ~inside[0], share, np.nan),
+        }
 
     def treatment(self, parts: Sequence[str]) -> str:
         del parts
@@ -207,7 +249,8 @@ def find_numbers(
     bodies = [cell.body for cell in map(taken_apart, found.texts) if cell]
     mark = written.format.decimal if written.format.thousands else ""
     whole = not any(mark and mark in body for body in bodies)
-    return NumberPlan(name, written.format, otherwise, _noted(found, values), mark * whole)
+    about = {"format": written.format, "otherwise": otherwise, "noted": _noted(found, values)}
+    return NumberPlan.of(name, values, **about, no_decimals=mark * whole)
 
 
 def _one_group(text: str, grouped: re.Pattern[str]) -> bool:
@@ -240,7 +283,8 @@ def stored_numbers(name: str, column: pd.Series) -> NumberPlan:
     "In 'version' '1.10' is taken as 1.1; --category version takes it as a level."
     """
     decimals = _VERSION.search(name) and (column.dropna().astype(float) % 1 != 0).any()
-    return NumberPlan(name, noted="1.10" if decimals else "")
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    return NumberPlan.of(name, values, noted="1.10" if decimals else "")
 
 
 def _notes(found: DistinctTexts, values: Floats) -> dict[str, str]:

@@ -23,7 +23,7 @@ from pandas.api import types
 
 from gradfeat.errors import TableError
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.rows.sources.words import MISSING_WORDS
+from gradfeat.rows.sources.words import MISSING_WORDS, NO_WORDS, YES_WORDS
 from gradfeat.table.results import Kind, UnreadCells
 
 
@@ -102,6 +102,8 @@ def has_digits(texts: Iterable[str]) -> bool:
 
 def _texts(column: pd.Series) -> pd.Series:
     values = column.astype(object)
+    if content(column) == "bytes":
+        values = values.map(lambda value: value.decode("utf-8", "replace"), na_action="ignore")
     nested = values.map(types.is_list_like).to_numpy(dtype=bool)
     if nested.any():
         first = textwrap.shorten(str(values.iloc[nested.argmax()]), 60, placeholder=" ...")
@@ -217,14 +219,16 @@ def unread_cells(
     lost: NDArray[np.bool_],
     what: str,
     instead: Callable[[pd.Series], Mapping[str, NDArray[np.bool_]]] = lambda _: {},
+    read: bool = False,
 ) -> tuple[UnreadCells, ...]:
     """The cells counted that have a value which was `lost` (n,) in reading, as they are no `what`.
 
-    `instead`: of the texts of such cells, which are said to be no other thing.
+    `instead`: of the texts of such cells, which are said to be no other thing; `read`: they were
+    read all the same, as `what` says.
 
     >>> column = pd.Series(["1", "?", None])
     >>> unread_cells("x", column, np.array([False, True, True]), "number")
-    (UnreadCells(column='x', cells=1, example='?', what='number', row=1, place=''),)
+    (UnreadCells(column='x', cells=1, example='?', what='number', row=1, place='', read=False),)
     """
     at = np.flatnonzero(lost)
     if not at.size:
@@ -235,7 +239,7 @@ def unread_cells(
     usual = ~np.any([*others.values(), np.zeros(len(at), bool)], axis=0)
     found = [(why, np.flatnonzero(of_it)) for why, of_it in {what: usual, **others}.items()]
     return tuple(
-        UnreadCells(name, len(of_it), str(text.iloc[of_it[0]]), why, int(at[of_it[0]]))
+        UnreadCells(name, len(of_it), str(text.iloc[of_it[0]]), why, int(at[of_it[0]]), read=read)
         for why, of_it in found
         if of_it.size
     )
@@ -255,9 +259,9 @@ FEW_LEVELS, ROWS_A_LEVEL, MOST_LEVELS = 40, 10, 200
 #: Numbers for a text.
 TEXT_COMPONENTS = 8
 
-#: What else truth values are written as.
+#: How truth values are written, and what else says no or yes.
 TRUTH = ("False", "True")
-_TRUTH = {"0": 0.0, "1": 1.0}
+_TRUTH = dict.fromkeys(NO_WORDS, 0.0) | dict.fromkeys(YES_WORDS, 1.0)
 
 
 def most_levels(rows: int) -> int:
@@ -272,9 +276,12 @@ def most_levels(rows: int) -> int:
     return min(max(FEW_LEVELS, min(rows // ROWS_A_LEVEL, MOST_LEVELS)), max(3, rows // 2))
 
 
-def codes_of(
-    levels: Sequence[str], texts: NDArray[np.object_], others: Mapping[str, float] | None = None
-) -> Floats:
+def truths(texts: NDArray[np.object_]) -> Floats:
+    """What texts (n,) say: 0 for no, 1 for yes, nan for anything else."""
+    return np.array([_TRUTH.get(text.casefold(), np.nan) for text in texts], dtype=np.float64)
+
+
+def codes_of(levels: Sequence[str], texts: NDArray[np.object_]) -> Floats:
     """The number of each text among the levels, nan for any other: (k,).
 
     Case counts only where two levels differ in nothing else.
@@ -283,7 +290,7 @@ def codes_of(
     [1.0, 0.0, nan]
     """
     exact = {level: float(code) for code, level in enumerate(levels)}
-    folded = dict(others or {})
+    folded: dict[str, float] = {}
     for level, code in exact.items():
         key = level.casefold()
         folded[key] = np.nan if key in folded else code
@@ -295,7 +302,7 @@ def codes_of(
 @final
 @dataclass(frozen=True)
 class TwoLevels(UnambiguousText):
-    """Two levels: the second reads as 1. Of truth values 0 and 1 are levels too."""
+    """Two levels: the second reads as 1. Other words for no and yes are read where they say so."""
 
     kind: ClassVar[Kind] = "yes/no"
     ordered: ClassVar[bool] = False
@@ -304,12 +311,13 @@ class TwoLevels(UnambiguousText):
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         text = cell_text(column)
-        truth = [level.casefold() for level in self.levels] == ["false", "true"]
-        values = by_distinct(
-            text, lambda texts: codes_of(self.levels, texts, _TRUTH if truth else {})
-        )
+        values = by_distinct(text, lambda texts: codes_of(self.levels, texts))
+        lost, truth = np.isnan(values), truths(np.array(self.levels, dtype=object))
+        said = by_distinct(text.where(lost, None), truths) if np.ptp(truth) == 1 else truth[:0]
+        values[lost] = np.abs(said - truth[0])[lost] if said.size else np.nan  # yes may be first
+        told = unread_cells(self.name, text, lost & ~np.isnan(values), "as no and yes", read=True)
         unread = unread_cells(self.name, text, np.isnan(values), "value seen in training")
-        return with_gaps(self, {"": values}, unread)
+        return with_gaps(self, {"": values}, (*told, *unread))
 
     def treatment(self, parts: Sequence[str]) -> str:
         del parts
