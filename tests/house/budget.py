@@ -37,7 +37,7 @@ ROOMS: Final = {
     "models": Room(11_287, 70),
     "planning": Room(1_461, 10),
     "reports": Room(968, 4),
-    "rows": Room(6_885, 33),
+    "rows": Room(6_886, 33),
     "table": Room(10_887, 45),
     "tasks": Room(2_211, 18),
     "theory": Room(6_370, 32),

@@ -19,9 +19,10 @@ MISSING_WORDS = frozenset({
     "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 })  # fmt: skip
 
-#: Words for no and yes, in lower case.
-NO_WORDS = ("no", "n", "false", "f", "0", "off", "nein", "non", "nej")
-YES_WORDS = ("yes", "y", "true", "t", "1", "on", "ja", "oui", "si", "sí", "j")
+#: Words for no (0) and yes (1), in lower case.
+_NO = ("no", "n", "false", "f", "0", "off", "nein", "non", "nej")
+_YES = ("yes", "y", "true", "t", "1", "on", "ja", "oui", "si", "sí", "j")
+TRUTH_WORDS = dict.fromkeys(_NO, 0.0) | dict.fromkeys(_YES, 1.0)
 
 
 def listing(names: Iterable[object], most: int = 5) -> str:

@@ -23,7 +23,7 @@ from pandas.api import types
 
 from gradfeat.errors import TableError
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.rows.sources.words import MISSING_WORDS, NO_WORDS, YES_WORDS
+from gradfeat.rows.sources.words import MISSING_WORDS, TRUTH_WORDS
 from gradfeat.table.results import Kind, UnreadCells
 
 
@@ -141,10 +141,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """What the column `source` is encoded as: `parts` maps a name's ending to (n,) float64.
-
-    `unread`: cells that are taken as missing, one a reason.
-    """
+    """What `source` is encoded as: `parts` (n,) by a name's ending, and cells that are none."""
 
     source: str
     parts: dict[str, Floats]
@@ -259,9 +256,8 @@ FEW_LEVELS, ROWS_A_LEVEL, MOST_LEVELS = 40, 10, 200
 #: Numbers for a text.
 TEXT_COMPONENTS = 8
 
-#: How truth values are written, and what else says no or yes.
+#: How truth values are written.
 TRUTH = ("False", "True")
-_TRUTH = dict.fromkeys(NO_WORDS, 0.0) | dict.fromkeys(YES_WORDS, 1.0)
 
 
 def most_levels(rows: int) -> int:
@@ -278,7 +274,7 @@ def most_levels(rows: int) -> int:
 
 def truths(texts: NDArray[np.object_]) -> Floats:
     """What texts (n,) say: 0 for no, 1 for yes, nan for anything else."""
-    return np.array([_TRUTH.get(text.casefold(), np.nan) for text in texts], dtype=np.float64)
+    return np.array([TRUTH_WORDS.get(text.casefold(), np.nan) for text in texts], dtype=np.float64)
 
 
 def codes_of(levels: Sequence[str], texts: NDArray[np.object_]) -> Floats:
