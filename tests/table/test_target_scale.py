@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 
+from gradfeat import KernelClassifier, LinearRegressor, TableModel
 from gradfeat.errors import TableError
 from gradfeat.interface.compare import compare
 from gradfeat.interface.diagnose import diagnose
@@ -129,3 +132,41 @@ def test_a_diagnosis_of_a_heavy_tail_says_so_and_looks_at_the_logarithm_where_as
     # the noise of .1 leaves .001 of a variance of 9; with 150 rows a fit of 2 columns loses as much
     assert linear > 0.98
     assert logs.results.exponent == 1
+
+
+def test_a_clone_of_a_compared_model_learns_as_it_did():
+    """It learned y itself, and took -999 as a number."""
+    every = np.arange(300)
+    frame = lognormal().assign(z=np.where(every % 7 == 0, -999.0, every % 3))
+    how = {"missing": "-999", "target_transform": "log"}
+    best = compare(frame, "y", methods=["linear"], time=5, **how).best
+    X, y = frame.drop(columns="y"), frame["y"]
+    again = clone(best).fit(X, y)
+    assert again.scale == best.scale == TargetScale(0.0)
+    assert again.encoder.missing == best.encoder.missing == ("-999",)
+    assert float(again.predict(X).min()) > 0
+    assert cross_val_score(clone(best), X, y, cv=3).min() > 0.5
+    model = TableModel(LinearRegressor(), target_transform="log", missing="-999").fit(X, y)
+    np.testing.assert_allclose(model.predict(X), again.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"target_transform": "sqrt"}, "target_transform is 'sqrt': give one of 'none', 'log'."),
+        ({"dates": "foo"}, "dates is 'foo'"),
+        ({"target_transform": "log"}, "goes down to -3: learn it as it is"),
+    ],
+)
+def test_what_a_table_model_cannot_learn_is_a_sentence(given, words):
+    frame = pd.DataFrame({"a": np.arange(20.0)})
+    with pytest.raises(ValueError, match=words):
+        TableModel(LinearRegressor(), **given).fit(frame, frame["a"] - 3)
+
+
+def test_decisions_of_classes_are_the_estimators_own():
+    frame, r = lognormal(), np.random.default_rng(0)
+    y = np.where(frame["x"] + 0.1 * r.standard_normal(len(frame)) > 0, "up", "down")
+    model = TableModel(KernelClassifier(search=None)).fit(frame, y)
+    assert ((model.decision_function(frame) > 0) == (model.predict(frame) == "up")).all()
+    assert not hasattr(TableModel(LinearRegressor()), "decision_function")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from inspect import signature
@@ -35,7 +35,7 @@ from gradfeat.rows.sources.tables import FrameTables, Tables, held
 from gradfeat.rows.sources.text_options import TextOptions, text_options
 from gradfeat.rows.sources.words import layout_sentence
 from gradfeat.table.methods import JOBS, SECONDS, SEEDS, WIDTH, WIDTHS
-from gradfeat.table.read import as_frame
+from gradfeat.table.read import as_frame, as_names
 from gradfeat.table.request import Request, Steps
 
 #: Values of a table that are read at once, by each thread or process.
@@ -167,7 +167,7 @@ class Asked:
         table, time, kept = given(given_["table"]), given_["time"], given_["checkpoint"]
         names = {f.name for f in fields(Request)} - {n for n in _LISTS if given_.get(n) is None}
         asked: dict[str, Any] = {n: given_[n] for n in names & given_.keys()}
-        asked |= {n: _names(asked[n]) for n in _LISTS & asked.keys()}
+        asked |= {n: as_names(asked[n]) for n in _LISTS & asked.keys()}
         _refuse(asked, given_)
         asked["time_column"] = None if given_["time_column"] is None else str(given_["time_column"])
         asked["command"] = asked["command"] or table.call(function, given_)
@@ -194,12 +194,6 @@ class Asked:
     def kept(self, engine: Engine | None) -> Checkpoint | None:
         """Where finished passes are, of rows that stream."""
         return None if engine is None else self.run.checkpoint
-
-
-def _names(asked: Any) -> tuple[str, ...]:
-    """A text or number is one name, and not a name a letter; names of columns may be numbers."""
-    one = isinstance(asked, str) or not isinstance(asked, Iterable)
-    return (str(asked),) if one else tuple(map(str, asked))
 
 
 def refuse_types(function: Callable[..., Any], given_: Mapping[str, Any]) -> None:

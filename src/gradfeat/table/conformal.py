@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +30,20 @@ def bound(scores: Floats, percent: float) -> float:
     >>> bound(np.arange(19.0), 90.0)
     17.0
     """
+    try:
+        percent = float(percent)
+    except (TypeError, ValueError):
+        raise TableError(f"interval is {percent!r}: give per cent, as 90.") from None
     if not 1 <= percent < 100:
         raise TableError(
             f"An interval of {percent:g} % was asked for: give per cent from 1 to below 100, as 90."
         )
     m = len(scores)
     if m == 0:
-        raise TableError("The model holds no scores of held-out rows, so it gives no intervals.")
+        raise TableError(
+            "The model holds no scores of held-out rows, so it gives no intervals: a comparison "
+            "(gradfeat.compare, gradfeat fit) holds rows out and keeps theirs with its models."
+        )
     rank = math.ceil((m + 1) * percent / 100 - 1e-9)
     if rank > m:
         raise TableError(
@@ -68,6 +76,21 @@ def set_column(
         json.dumps([classes[k] for k in np.flatnonzero(row)], ensure_ascii=False) for row in inside
     ]
     return {f"set_{target}": names}
+
+
+def stated_columns(
+    held: Floats,
+    percent: float,
+    f: Floats,
+    target: str,
+    classes: tuple[str, ...],
+    scale: TargetScale,
+) -> dict[str, Any]:
+    """Columns beside predictions (n,), or probabilities (n, K), of a model with these scores."""
+    score = bound(held, percent)
+    if classes:
+        return set_column(target, f, classes, score)
+    return dict(interval_columns(target, f, score, scale))
 
 
 def interval_sentence(target: str, classes: Sequence[str], rows: int, percent: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,12 @@ from gradfeat.rows.sources.tables import Cells, Tables, held
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.rows.sources.words import named, near_names
 from gradfeat.table.reading.plan import refuse_complex
+
+
+def as_names(asked: Any) -> tuple[str, ...]:
+    """A text or number is one name, and not a name a letter; names of columns may be numbers."""
+    one = isinstance(asked, str) or not isinstance(asked, Iterable)
+    return (str(asked),) if one else tuple(map(str, asked))
 
 
 def read_table(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, cast
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
-import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import accuracy_score, r2_score
@@ -25,21 +23,19 @@ from gradfeat.errors import ModelFileError
 from gradfeat.estimators.checks import classifies, gives_probabilities, probabilities
 from gradfeat.estimators.container import Contents, as_bytes, write
 from gradfeat.estimators.persistence import CLASSES, estimator_from
-from gradfeat.rows.sources.tables import FrameTables, with_places
+from gradfeat.maths.ranges import one_of
+from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
-from gradfeat.table.conformal import bound, interval_columns, set_column
+from gradfeat.table.conformal import stated_columns
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.read import as_frame, read_table
-from gradfeat.table.results import UnreadCells
+from gradfeat.table.read import as_frame, as_names, read_table
+from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.row_sample import LabelKind, label_kind, typed
-from gradfeat.table.target import AS_IS, TargetScale
-from gradfeat.table.trusted import packed, unpacked
-from gradfeat.table.unread import NotFinite, refuse_unread, unread_sentence
+from gradfeat.table.target import AS_IS, TargetScale, Transform, target_scale
+from gradfeat.table.trusted import SKLEARN, sklearn_contents, sklearn_estimator
+from gradfeat.table.unread import NotFinite, refuse_unread, warn_of_unread
 
 KIND = "TableModel"
-
-#: What a file calls an estimator that is scikit-learn's own.
-SKLEARN = "scikit-learn"
 
 
 def _classifies(model: TableModel) -> bool:
@@ -61,6 +57,10 @@ class TableModel(BaseEstimator):
     estimator : estimator
         From numbers to the target, or to class codes; gradfeat's or of scikit-learn's kind. It is
         cloned before it is fitted.
+    target_transform : {"none", "log"}
+        Learn the logarithm of a quantity; predictions are of the quantity itself.
+    missing, dates : sequence of str, {"", "day-first", "month-first"}
+        How cells are read, as of :func:`gradfeat.compare`.
 
     Attributes
     ----------
@@ -103,11 +103,21 @@ class TableModel(BaseEstimator):
     about: Mapping[str, Any]
     held: NDArray[np.float64]
     scale: TargetScale
+    dates: DateOrder
     feature_names_in_: NDArray[Any]
     n_features_in_: int
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        target_transform: Transform = "none",
+        missing: Sequence[str] = (),
+        dates: DateOrder = "",
+    ) -> None:
         self.estimator = estimator
+        self.target_transform: Transform = target_transform
+        self.missing, self.dates = missing, dates
 
     @classmethod
     def of(
@@ -123,7 +133,9 @@ class TableModel(BaseEstimator):
     ) -> TableModel:
         """The model of an estimator that was fitted to encoded rows (and class codes)."""
         names, values = encoder.columns_, typed(classes, labels)
-        model = cls(clone(fitted, safe=False))._set(encoder, fitted, target, values, names)
+        model = cls(clone(fitted, safe=False), target_transform=scale.transform)
+        model.missing, model.dates = encoder.missing, encoder.dates
+        model._set(encoder, fitted, target, values, names)
         model.classes = tuple(classes)
         model.about, model.scale = about or {}, scale
         model.held = np.zeros(0) if held is None else held
@@ -160,10 +172,12 @@ class TableModel(BaseEstimator):
         Raises
         ------
         TableError
-            For columns that cannot be encoded.
+            For columns that cannot be encoded, or a target without logarithms.
         ValueError
             For a target with gaps, or of another length.
         """
+        one_of(get_args(Transform), target_transform=self.target_transform)
+        one_of(get_args(DateOrder), dates=self.dates)
         frame = as_frame(X)
         values = column_or_1d(y)
         check_consistent_length(frame, values)
@@ -172,16 +186,18 @@ class TableModel(BaseEstimator):
         if _classifies(self):
             check_classification_targets(values)
             labels, codes = np.unique(values, return_inverse=True)
-        encoder = TableEncoder().fit(frame)
-        _warn(encoder.unread_, frame, 3)
+        target, classes = str(pd.Series(y).name or "y"), len(labels) > 0
+        scale = target_scale(self.target_transform, target, codes.min(), classes)
+        encoder = TableEncoder(as_names(self.missing), self.dates).fit(frame)
+        warn_of_unread(encoder.unread_, frame, 3)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         fitted: Any = clone(self.estimator)
-        fitted = fitted.fit(encoder.transform(frame), codes, **weights)
-        self.held, self.scale = np.zeros(0), AS_IS
+        fitted = fitted.fit(encoder.transform(frame), scale.learned(codes), **weights)
+        self.held, self.scale = np.zeros(0), scale
         self.about = {
             "method": type(fitted).__name__,
             "data": "a data frame",
-            "task": "classification" if len(labels) else "regression",
+            "task": "classification" if classes else "regression",
             "train_rows": len(frame),
             "test_rows": 0,
             "scores": [],
@@ -189,7 +205,6 @@ class TableModel(BaseEstimator):
             "seed": getattr(fitted, "random_state", None),
             "version": version("gradfeat"),
         }
-        target = str(pd.Series(y).name or "y")
         return self._set(encoder, fitted, target, labels, list(frame.columns))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -205,15 +220,18 @@ class TableModel(BaseEstimator):
     def _labelled(self, f: NDArray[Any]) -> NDArray[Any]:
         return self.classes_[f.argmax(1)] if self.classes else f
 
-    def _finite(self, data: Any) -> NDArray[Any]:
+    def _encoded(self, data: Any, level: int = 4) -> NDArray[np.float64]:
         check_is_fitted(self)
         frame = as_frame(data)
         encoded, unread = self.encoder.encoded(frame)
-        _warn(unread, frame, 4)
-        f = self.outputs(encoded)
+        warn_of_unread(unread, frame, level)
+        return encoded
+
+    def _finite(self, data: Any) -> NDArray[Any]:
+        f = self.outputs(self._encoded(data, 5))
         found = NotFinite.of(f)
         if found.lost:
-            found.refuse(FrameTables(frame))
+            found.refuse(FrameTables(as_frame(data)))
         return f
 
     def outputs(self, X: NDArray[np.float64]) -> NDArray[Any]:
@@ -233,6 +251,11 @@ class TableModel(BaseEstimator):
         There only where the estimator has them.
         """
         return self._finite(X)
+
+    @available_if(lambda model: callable(getattr(model.estimator, "decision_function", None)))
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The estimator's own, of the encoded rows; there only where it has one."""
+        return np.asarray(self.estimator_.decision_function(self._encoded(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R2, or the accuracy of a classifier."""
@@ -281,7 +304,7 @@ class TableModel(BaseEstimator):
             Of a file: ``model.read(path)``. Predictions have the index of a DataFrame of pandas.
         interval : float, optional
             Per cent of new rows whose target lies between ``low_TARGET`` and ``high_TARGET``, or
-            in ``set_TARGET`` (a JSON list of classes).
+            in ``set_TARGET`` (a JSON list of classes). Only models of comparisons give them.
         strict : bool
             Refuse rows with cells that are not what their column held, in place of taking these
             as missing.
@@ -300,18 +323,14 @@ class TableModel(BaseEstimator):
 
     def in_columns(self, f: NDArray[Any], interval: float | None = None) -> pd.DataFrame:
         """:meth:`predictions`, of :meth:`outputs` ``f``."""
-        score = None if interval is None else bound(self.held, interval)
-        name, further = f"predicted_{self.target}", {}
+        about = self.target, self.classes, self.scale
+        further = {} if interval is None else stated_columns(self.held, interval, f, *about)
         if not self.classes:
-            scale = self.scale
-            further = {} if score is None else interval_columns(self.target, f, score, scale)
-            return pd.DataFrame({name: f, **further})
+            return pd.DataFrame({f"predicted_{self.target}": f, **further})
         labels, columns = self._labelled(f), {}
         if gives_probabilities(self.estimator_):
             columns = {f"probability_{label}": f[:, k] for k, label in enumerate(self.classes)}
-        if score is not None:
-            further = set_column(self.target, f, self.classes, score)
-        return pd.DataFrame({name: labels, **columns, **further})
+        return pd.DataFrame({f"predicted_{self.target}": labels, **columns, **further})
 
     def text(self, asked: TextOptions = FOUND, *more: str) -> TextOptions:
         """What is known of the text of a table for this model: what is asked, and as it was fitted.
@@ -340,10 +359,9 @@ class TableModel(BaseEstimator):
         """Encoder, estimator, labels and scores, for saving: see :func:`gradfeat.save`."""
         kind = label_kind(pd.Series(self.classes_)) if self.classes else "text"
         state: dict[str, Any] = {"target": self.target, "classes": list(self.classes)}
-        state["labels"] = kind
-        state |= {"about": dict(self.about), "shift": self.scale.shift}
-        own = self.own
-        inner = self.estimator_.to_contents() if own else _sklearn_contents(self.estimator_)
+        state |= {"about": dict(self.about), "shift": self.scale.shift, "labels": kind}
+        fitted = self.estimator_
+        inner = fitted.to_contents() if self.own else sklearn_contents(fitted)
         whole = Contents(KIND, state, {"held": self.held})
         return whole.including(encoder=self.encoder.to_contents(), estimator=inner)
 
@@ -354,7 +372,7 @@ class TableModel(BaseEstimator):
         Raises ModelFileError where a part is missing or cannot be read, or names a foreign type.
         """
         try:
-            encoder, inner = contents.part("encoder"), contents.part("estimator")
+            columns, inner = contents.part("encoder"), contents.part("estimator")
             held, state = contents.arrays["held"], contents.state
             target, classes, about = str(state["target"]), state["classes"], dict(state["about"])
             scale, labels = TargetScale(state["shift"]), state["labels"]
@@ -363,9 +381,9 @@ class TableModel(BaseEstimator):
             raise ModelFileError(
                 f"The saved table model lacks a part ({error}): fit and save it again."
             ) from None
-        read = _sklearn_estimator if inner.kind == SKLEARN else estimator_from
-        read_back = TableEncoder.from_contents(encoder), read(inner)
-        return TableModel.of(*read_back, target, classes, about, held, scale, labels)
+        fitted = (sklearn_estimator if inner.kind == SKLEARN else estimator_from)(inner)
+        encoder = TableEncoder.from_contents(columns)
+        return TableModel.of(encoder, fitted, target, classes, about, held, scale, labels)
 
     def to_device(self, device: str) -> TableModel:
         """A copy whose estimator lives on `device`.
@@ -380,20 +398,3 @@ class TableModel(BaseEstimator):
         moved = copy(self)
         moved.estimator_ = self.estimator_.to_device(device)
         return moved
-
-
-def _warn(unread: Sequence[UnreadCells], frame: pd.DataFrame, level: int) -> None:
-    """A warning of cells taken as missing, by column, so many calls above."""
-    if unread:
-        said = unread_sentence(with_places(unread, FrameTables(frame)))
-        warnings.warn(said, UserWarning, stacklevel=level)
-
-
-def _sklearn_contents(estimator: Any) -> Contents:
-    state = {"class": type(estimator).__name__, "version": sklearn.__version__}
-    return Contents(SKLEARN, state, {"skops": packed(estimator)})
-
-
-def _sklearn_estimator(contents: Contents) -> Any:
-    versions = f"scikit-learn {contents.state['version']}, here is {sklearn.__version__}"
-    return unpacked(cast("NDArray[np.uint8]", contents.arrays["skops"]), versions)

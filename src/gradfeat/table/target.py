@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,12 @@ class TargetScale:
 
     shift: float | None = None
 
-    def learned(self, y: Floats) -> Floats:
+    @property
+    def transform(self) -> Transform:
+        """The `target_transform` that it is of."""
+        return "none" if self.shift is None else "log"
+
+    def learned(self, y: NDArray[Any]) -> NDArray[Any]:
         """What methods are fitted to."""
         return y if self.shift is None else np.log(np.maximum(y + self.shift, SMALLEST))
 
@@ -84,13 +89,13 @@ def target_scale(asked: Transform, target: str, least: float, classes: bool) -> 
         return AS_IS
     if classes:
         raise TableError(
-            f"--target-transform log is for quantities, and {target!r} holds classes: leave it "
-            "out, or give --task regression."
+            f"Logarithms are of quantities, and {target!r} holds classes: learn it as it is, or "
+            "its numbers by a regression."
         )
     if least < 0:
         raise TableError(
-            f"--target-transform log is for targets of at least 0, and {target!r} goes down to "
-            f"{least:.4g}: leave it out, or add a constant to the column."
+            f"Logarithms are of targets of at least 0, and {target!r} goes down to {least:.4g}: "
+            "learn it as it is, or add a constant to the column."
         )
     return TargetScale(0.0 if least > 0 else 1.0)
 

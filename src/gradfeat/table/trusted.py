@@ -7,12 +7,14 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
 
 from gradfeat.errors import ModelFileError
+from gradfeat.estimators.container import Contents
 from gradfeat.maths.unpacking import TooMuch, check_zip
 
 #: Types beside those that skops trusts by itself. Loading builds these and nothing else: what
@@ -34,6 +36,22 @@ _UNREADABLE = (
     TypeError,
     ValueError,
 )
+
+
+#: What a file calls an estimator that is scikit-learn's own.
+SKLEARN = "scikit-learn"
+
+
+def sklearn_contents(estimator: Any) -> Contents:
+    """A fitted estimator of scikit-learn, for saving."""
+    state = {"class": type(estimator).__name__, "version": sklearn.__version__}
+    return Contents(SKLEARN, state, {"skops": packed(estimator)})
+
+
+def sklearn_estimator(contents: Contents) -> Any:
+    """What :func:`sklearn_contents` took."""
+    versions = f"scikit-learn {contents.state['version']}, here is {sklearn.__version__}"
+    return unpacked(cast("NDArray[np.uint8]", contents.arrays["skops"]), versions)
 
 
 def packed(fitted: Any) -> NDArray[np.uint8]:

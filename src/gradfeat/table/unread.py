@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from gradfeat.errors import TableError
 from gradfeat.maths.blocks import Statistic
-from gradfeat.rows.sources.tables import Tables, with_places
+from gradfeat.rows.sources.tables import FrameTables, Tables, with_places
 from gradfeat.rows.sources.words import counted
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.other_rows import names_sums
@@ -124,6 +125,13 @@ def unread_sentence(unread: Sequence[UnreadCells]) -> str:
         return said
     where = f" ({sums[0].place})" if sums[0].place else ""
     return f"{said} The row of {sums[0].example!r}{where} sums up others: take it out of the table."
+
+
+def warn_of_unread(unread: Sequence[UnreadCells], frame: pd.DataFrame, level: int) -> None:
+    """A warning of cells taken as missing, by column, so many calls above."""
+    if unread:
+        said = unread_sentence(with_places(unread, FrameTables(frame)))
+        warnings.warn(said, UserWarning, stacklevel=level)
 
 
 def _unread(one: UnreadCells) -> str:

@@ -109,7 +109,7 @@ def _texts(column: pd.Series) -> pd.Series:
         first = textwrap.shorten(str(values.iloc[nested.argmax()]), 60, placeholder=" ...")
         raise TableError(
             f"Column {column.name!r} holds lists or objects (the first is {first}): give each part "
-            "a column of its own, or leave the column out with --ignore."
+            "a column of its own, or leave the column out."
         )
     text = values.map(_value_as_text, na_action="ignore")
     blank = text.isna() | (text == "")
