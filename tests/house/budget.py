@@ -36,7 +36,7 @@ ROOMS: Final = {
     "maths": Room(4_506, 33),
     "models": Room(11_287, 70),
     "planning": Room(1_461, 10),
-    "reports": Room(968, 4),
+    "reports": Room(976, 4),
     "rows": Room(6_886, 33),
     "table": Room(10_944, 45),
     "tasks": Room(2_211, 18),

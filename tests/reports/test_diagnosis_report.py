@@ -92,6 +92,19 @@ def test_a_cubic_signal_with_rows_enough_is_not_called_hopeless():
         "rows enough for one gradient step to see the signal (theory: of the order of d^3" in words
     )
     assert "only with" not in words
+    # it said that a step sees little of it, whatever the rows, where a function of y shows more
+    also = replace(few, generative=1)
+    assert "sees it by its further terms with so many rows" in answer(also)
+    assert "sees little" not in answer(also)
+    assert "rows enough for one gradient step" in advice(also)
+
+
+def test_shares_end_at_all_of_the_variance():
+    """It said that a flexible model adds 68 % to 109 % of the variance."""
+    found = DIAGNOSES["cubic"]
+    parts = [replace(p, share=Interval(0.9, 0.68, 1.09), found=True) for p in found.shares.parts]
+    wide = replace(found, shares=replace(found.shares, parts=tuple(parts)))
+    assert "adds 68 % to 100 % of the variance" in answer(wide)
 
 
 def test_a_degree_that_no_model_could_use_is_not_called_linear():

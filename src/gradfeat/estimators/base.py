@@ -99,11 +99,12 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
     eigenvalues_ : array (d,)
         Eigenvalues of the AGOP, decreasing.
     n_effective_directions_ : int
-        Least number of directions that carry 95 % of the AGOP's trace; 0 for a constant fit,
-        and where the first gradient is not informative. It describes the fit and is not tested
-        against a null: a machine fitted to noise has directions too.
+        Least number of directions that carry 95 % of the AGOP's trace; 0 for a constant fit. It
+        describes the fit and is not tested against a null: a fit to noise has directions too.
     first_gradient_ : GradientTest or None
-        Gradient features only: is the first gradient step beyond chance?
+        Gradient features only: is the first gradient step beyond chance? Its p-values are of the
+        linear and quadratic parts of the target, over shuffles: a fit may find a direction that
+        they do not see, and held-out scores tell whether it has.
         None after `refit_head`, which takes no step.
     gradient_features_ : FoundFeatures or None
         Induced networks only: the gradient feature set of the training rows.
@@ -281,8 +282,7 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
     @property
     def n_effective_directions_(self) -> int:
         check_is_fitted(self)
-        test = self.first_gradient_
-        return self._summary.n_effective if test is None or test.informative else 0
+        return self._summary.n_effective
 
     def leading_directions(self, r: int) -> Floats:
         """The r leading eigenvectors (d, r) of ``agop_``, whatever share they carry."""

@@ -81,13 +81,13 @@ def fewer(method: MethodResult) -> bool:
     return bool(method.scores) and method.rows_used < method.rows_there
 
 
-def nonnegative(share: float) -> str:
-    """An estimated share of a variance, as per cent; below zero it is noise around none.
+def inside_whole(share: float) -> str:
+    """An estimated share of a variance, as per cent: below none and beyond all of it is noise.
 
-    >>> nonnegative(0.25), nonnegative(-0.01)
-    ('25 %', '0 %')
+    >>> inside_whole(0.25), inside_whole(-0.01), inside_whole(1.09)
+    ('25 %', '0 %', '100 %')
     """
-    return percent(max(0.0, share))
+    return percent(min(1.0, max(0.0, share)))
 
 
 def marked(method: MethodResult) -> str:

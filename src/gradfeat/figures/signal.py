@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import count, listed, number, percent
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.figures.comparison import nonnegative, span
+from gradfeat.figures.comparison import inside_whole, span
 from gradfeat.table.diagnosis import Curvature, DegreeFinding, DiagnosisReport, Shares
 from gradfeat.table.results import Interval
 
@@ -114,7 +114,7 @@ def variance_parts_figure(found: Shares) -> CaptionedFigure:
         "What a linear model explains of rows it has not seen, what quadratic terms add, and what "
         "a flexible model (a recursive feature machine) adds to both; lines are 95 % bootstrap "
         f"intervals over {count(found.rows, 'row')} in {found.folds} folds. Together they explain "
-        f"{nonnegative(found.total.estimate)} ({span(found.total, nonnegative)}); the rest is "
+        f"{inside_whole(found.total.estimate)} ({span(found.total, inside_whole)}); the rest is "
         "noise, or beyond these models and rows."
     )
     return CaptionedFigure("shares", partial(variance_parts, found), caption)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradfeat.drawing.numbers import count, listed, number, percent
-from gradfeat.figures.comparison import nonnegative, span
+from gradfeat.figures.comparison import inside_whole, span
 from gradfeat.figures.directions import loadings_figure
 from gradfeat.figures.signal import (
     DEGREE_NAMES,
@@ -89,16 +89,19 @@ def gradient_sentence(found: DiagnosisReport) -> str:
         case 1 | 2:
             return "the first gradient step of a network is informative"
     hidden = "the signal is hidden from linear and quadratic views"
+    if _enough(found):
+        return (
+            f"the leading terms of a network's first gradient have nothing to follow: {hidden}, "
+            "and a step sees it by its further terms with so many rows"
+        )
     if _hidden_from_the_mean(found):
         return f"a first gradient step alone sees little of it, and {again}"
-    if _enough(found):
-        return f"the leading terms of a network's first gradient have nothing to follow: {hidden}"
     return f"the first gradient step of a network is not informative with so few rows: {hidden}"
 
 
 def _enough(found: DiagnosisReport) -> bool:
     """Whether one gradient step sees the lowest degree by theory's rate, d^k rows."""
-    return found.n_rows >= found.n_inputs ** (found.exponent or 1)
+    return found.exponent is not None and found.n_rows >= found.n_inputs**found.exponent
 
 
 def directions_sentence(found: DiagnosisReport) -> str:
@@ -143,12 +146,12 @@ def _size(share: Interval) -> str:
     >>> _size(Interval(0.5, 0.49, 0.52)), _size(Interval(0.5, 0.31, 0.62))
     ('50 %', '31 % to 62 %')
     """
-    return percent(share.estimate) if share.high - share.low < WIDE else span(share, nonnegative)
+    return percent(share.estimate) if share.high - share.low < WIDE else span(share, inside_whole)
 
 
 def advice(found: DiagnosisReport) -> str:
     """What follows for the choice of a method."""
-    if found.exponent not in (1, 2) and _hidden_from_the_mean(found):
+    if found.exponent not in (1, 2) and _hidden_from_the_mean(found) and not _enough(found):
         return (
             f"A function of {found.target} shows what its mean hides: methods that go over the "
             f"same rows many times, such as a trained network, may find it from the order of d = "
@@ -285,23 +288,28 @@ def _facts(found: DiagnosisReport) -> list[tuple[str, str, str]]:
     directions = found.directions
     top = leading_columns(directions, 0) if directions.number else ["none beyond chance"]
     total = found.shares.total
-    inside = span(total, nonnegative)
+    inside = span(total, inside_whole)
     return [
         ("Information exponent", name, f"lowest degree with a signal: {kind}"),
         ("Is the first gradient informative?", informative, gradient),
         ("Directions", str(directions.number), ", ".join(top)),
-        ("Explained out of sample", nonnegative(total.estimate), f"95 % interval {inside}"),
+        ("Explained out of sample", inside_whole(total.estimate), f"95 % interval {inside}"),
     ]
 
 
 def share_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str]]:
     """Part, share, 95 % interval, evidence: linear, quadratic, higher, all together."""
     rows = [
-        (part.name, nonnegative(part.share.estimate), span(part.share, nonnegative), evidence(part))
+        (
+            part.name,
+            inside_whole(part.share.estimate),
+            span(part.share, inside_whole),
+            evidence(part),
+        )
         for part in found.shares.parts
     ]
     total = found.shares.total
-    return [*rows, ("together", nonnegative(total.estimate), span(total, nonnegative), "")]
+    return [*rows, ("together", inside_whole(total.estimate), span(total, inside_whole), "")]
 
 
 def degree_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str, str]]:
