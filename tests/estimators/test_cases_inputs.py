@@ -18,6 +18,7 @@ from small_fits import binary, classifiers, named, regression, regressors, trans
 from gradfeat.estimators import (
     GradientFeatureClassifier,
     KernelRegressor,
+    LinearRegressor,
     RFMRegressor,
 )
 
@@ -311,6 +312,15 @@ ONE = KernelRegressor(search=None)
         (np.eye(4), np.arange(4.0), np.ma.masked_less(np.arange(4.0), 1), "sample_weight is a ma"),
         (np.eye(4), np.arange(4.0), float("nan"), "sample_weight contains NaN"),
         (np.eye(4), np.arange(4.0), float("inf"), "sample_weight contains infinity"),
+        (np.eye(4), np.arange(4.0), [10**400] * 4, "beyond the largest float"),
+        (np.eye(4), np.arange(4.0), [1e300, 1.0, 1.0, 1.0], "largest sample_weight is 1e.300"),
+        (np.eye(4), np.arange(4.0), [1e-300] * 4, "largest sample_weight is 1e-300"),
+        (np.eye(4).tolist(), [10**400, 1, 2, 3], None, "beyond the largest float"),
+        (np.eye(4) * np.longdouble("1e400"), np.arange(4.0), None, "X contains infinity"),
+        (np.array([["2020", "NaT"]] * 4, "M8[D]"), np.arange(4.0), None, "X holds dates"),
+        (np.eye(4), np.arange(4).astype("m8[s]"), None, "y holds dates or durations"),
+        (torch.eye(4).to_sparse(), torch.arange(4.0), None, "X is sparse"),
+        (torch.eye(4, device="meta"), torch.arange(4.0), None, "X has no values"),
     ],
     ids=str,
 )
@@ -331,3 +341,18 @@ def test_tensors_with_a_graph_are_tensors() -> None:
     Z = torch.nn.Parameter(torch.tensor(X))
     out = clone(ONE).fit(Z, torch.tensor(y, requires_grad=True)).predict(Z)
     assert np.array_equal(out, clone(ONE).fit(X, y).predict(X))
+
+
+def test_numbers_of_sixteen_bits_are_numbers() -> None:
+    """NumPy has no bfloat16; small whole numbers are the same in it."""
+    X, y = torch.arange(60.0).reshape(20, 3) % 7, torch.arange(20.0)
+    out = clone(ONE).fit(X.bfloat16(), y).predict(X.bfloat16())
+    assert np.array_equal(out, clone(ONE).fit(X, y).predict(X))
+
+
+def test_targets_of_the_smallest_number_have_finite_predictions() -> None:
+    """Their standard deviation is below the smallest number."""
+    X = regression(30)[0]
+    for model in (ONE, LinearRegressor()):
+        said = clone(model).fit(X, np.where(X[:, 0] > 0, 5e-324, 0.0)).predict(X)
+        assert (np.abs(said) <= 1e-300).all()

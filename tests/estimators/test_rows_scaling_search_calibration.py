@@ -283,6 +283,9 @@ def test_weights_calibrate_as_repeated_rows() -> None:
 def test_probabilities_of_huge_decisions_are_finite() -> None:
     p = np.exp(Calibration(10.0, (0.0, 0.0))(np.array([[1e6, -1e6]])))
     assert p.tolist() == [[1.0, 0.0]]
+    p = np.exp(Calibration(10.0, (0.0, 0.0))(np.array([[1e308, -1e308], [1.0, -1e307]])))
+    assert np.isnan(p[0]).any()
+    assert p[1].tolist() == [1.0, 0.0]
 
 
 # checks

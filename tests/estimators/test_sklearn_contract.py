@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gradfeat.estimators import (
@@ -58,6 +59,12 @@ def refused_on_purpose(estimator):
         case LinearRegressor(standardise=False) | RandomFeaturesRegressor(standardise=False):
             return {"check_fit_score_takes_y": "fit keeps no sums that partial_fit could add to"}
     return {}
+
+
+@pytest.fixture(autouse=True)
+def without_a_gpu_none_is_asked_for(monkeypatch):
+    """scikit-learn asks whether torch is built for CUDA, as that of PyPI is, not for a GPU."""
+    monkeypatch.setattr(torch.backends.cuda, "is_built", torch.cuda.is_available)
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=refused_on_purpose)

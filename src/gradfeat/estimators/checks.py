@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +54,10 @@ def placement(X: Any, where: str | None, dtype: str | None) -> Placement:
 def as_given(a: Any, name: str) -> Any:
     """`a` as scikit-learn validates it: a tensor leaves its graph, a masked cell is no number."""
     if torch.is_tensor(a):
-        return a.detach()
+        if a.is_meta or a.layout != torch.strided:
+            kind = "has no values (device meta)" if a.is_meta else "is sparse"
+            raise ValueError(f"{name} {kind}: give a dense tensor that holds its numbers.")
+        return a.detach().float() if a.dtype == torch.bfloat16 else a.detach()  # none in NumPy
     if type(a) is np.ma.MaskedArray and (masked := np.ma.count_masked(a)):
         raise ValueError(
             f"{name} is a masked array of which {masked} cells are masked: fill them (filled) or "
@@ -65,7 +69,34 @@ def as_given(a: Any, name: str) -> Any:
 def validated(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
     """X, and y where it is given, as scikit-learn validates them, in the float type of X."""
     given = (as_given(X, "X"), *(as_given(one, "y") for one in y))
-    return validate_data(estimator, *given, dtype=float_types(X), **how)
+    _refuse_dates(given if how.get("y_numeric") else given[:1])
+    with _as_floats():
+        return validate_data(estimator, *given, dtype=float_types(given[0]), **how)
+
+
+@contextmanager
+def _as_floats() -> Iterator[None]:
+    """Numbers of other types become floats: those beyond the largest are refused, without warning.
+
+    Raises ValueError for integers; validation itself refuses what became infinite.
+    """
+    try:
+        with np.errstate(over="ignore"):
+            yield
+    except OverflowError as error:
+        raise ValueError(
+            f"a number is beyond the largest float ({error}): divide its column by a power of ten."
+        ) from None
+
+
+def _refuse_dates(given: Sequence[Any]) -> None:
+    """As numbers a missing date would be the least integer, and nobody would be told."""
+    for name, a in zip(("X", "y"), given, strict=False):
+        if type(a) is np.ndarray and a.dtype.kind in "mM":
+            raise ValueError(
+                f"{name} holds dates or durations ({a.dtype}): give numbers, such as days since "
+                "a date of yours."
+            )
 
 
 def float_types(X: Any) -> Any:
@@ -175,10 +206,21 @@ def set_names(estimator: Any, names: Sequence[str] | None) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
+#: Of the largest weight; squares beyond are no floating-point numbers.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
+
+
 def row_weights(sample_weight: Any, X: Floats) -> Floats:
     given = given_weights(sample_weight)
     given = np.full(len(X), given) if np.isscalar(given) else given
-    return _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
+    with _as_floats():
+        w = _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
+    if LEAST_WEIGHT <= w.max() <= LARGEST_WEIGHT:
+        return w
+    raise ValueError(
+        f"the largest sample_weight is {w.max():g}: give weights of which it is from "
+        f"{LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g}."
+    )
 
 
 #: Bandwidths, in units of the standardised inputs; squares beyond are no floating-point numbers.

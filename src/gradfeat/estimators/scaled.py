@@ -35,7 +35,7 @@ class Standardiser:
         unit, p = X / size, w / w.sum()
         mean = p @ unit
         scale = np.sqrt(p @ (unit - mean) ** 2)
-        constant = scale <= CONSTANT
+        constant = (scale <= CONSTANT) | (scale * size == 0)  # below the smallest number
         scale = np.where(constant, 1.0, scale * size)
         return cls(np.where(constant, X[0], mean * size), scale)
 

@@ -92,7 +92,8 @@ def importances(
     def predict(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Predictions where the cell of a column j comes from row ``rows[i, j]``."""
         at = rows.astype(np.intp)
-        taken = pd.DataFrame({n: frame[n].array.take(at[:, j]) for j, n in enumerate(names)})
+        each = {n: (frame[n].array.take(at[:, j]), frame[n].dtype) for j, n in enumerate(names)}
+        taken = pd.DataFrame({n: pd.Series(cells, dtype=own) for n, (cells, own) in each.items()})
         f = np.asarray(model.predict(taken.to_numpy() if type(X) is np.ndarray else taken))
         if f.shape not in {(len(at),), (len(at), 1)}:
             raise TableError(

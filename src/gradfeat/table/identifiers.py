@@ -151,7 +151,12 @@ def _all_different(known: pd.Series) -> bool:
 
 def _numbers_rows(known: pd.Series, rows: int) -> bool:
     """Whether different whole numbers, of a sample perhaps, count the rows of the table."""
-    return 0.9 * rows <= known.max() - known.min() + 1 <= 1.05 * rows
+    return 0.9 * rows <= _width(known) <= 1.05 * rows
+
+
+def _width(known: pd.Series) -> float:
+    """How many whole numbers there are from the least to the largest, infinity for 1e308."""
+    return float(known.max()) - float(known.min()) + 1
 
 
 def _numbers_more(known: pd.Series) -> bool:
@@ -159,7 +164,7 @@ def _numbers_more(known: pd.Series) -> bool:
 
     Independent draws of N numbers are all different with probability N! / ((N - n)! N^n).
     """
-    n, N = len(known), int(known.max() - known.min()) + 1
+    n, N = len(known), _width(known)
     return n >= FILLED * N and lgamma(N + 1) - lgamma(N - n + 1) - n * log(N) < log(RARELY)
 
 

@@ -161,17 +161,21 @@ def _part(column: pd.Series, y: Floats, alone: float) -> str:
     if min(len(np.unique(x)), len(np.unique(y))) <= LEVELS:
         return ""
     least = max(SAME_REST, 3 * _most_common(y)[1])
-    rest, share = _most_common(x - y)
+    with np.errstate(over="ignore"):  # what is beyond floating-point numbers is no rest or factor
+        rest, factor = x - y, np.divide(x, y, out=np.full(len(x), np.nan), where=y != 0)
+    rest, share = _most_common(rest)
     if share >= least:
         more = f"{abs(rest):g} {'more' if rest > 0 else 'less'} than it" if rest else "is it"
         return f"{more} in {percent(share)} of rows"
-    factor, share = _most_common(np.divide(x, y, out=np.full(len(x), np.nan), where=y != 0))
+    factor, share = _most_common(factor)
     return f"{factor:g} times it in {percent(share)} of rows" if share >= least else ""
 
 
 def _most_common(values: Floats) -> tuple[float, float]:
     """The value that comes most often, to six digits after the point, and its share."""
-    found, counts = np.unique(np.round(values[np.isfinite(values)], 6), return_counts=True)
+    with np.errstate(over="ignore"):  # NumPy rounds them in units of the last digit
+        rounded = np.round(values[np.isfinite(values)], 6)
+    found, counts = np.unique(rounded[np.isfinite(rounded)], return_counts=True)
     at = int(counts.argmax()) if len(found) else -1
     return (float(found[at]), float(counts[at] / len(values))) if len(found) else (0.0, 0.0)
 
@@ -212,13 +216,11 @@ def about_sums(read: Mapping[str, pd.Series], y: Floats, target: str) -> list[st
 
     Of each such sum the fewest columns, and one of them to leave out, so that none is left.
     """
-    columns = {
-        n: c
-        for n, c in read.items()
-        if is_numbers(c) and c.notna().mean() > KNOWN and c.abs().max() < LARGEST
-    }
+    stored = {n: c for n, c in read.items() if is_numbers(c) and c.notna().mean() > KNOWN}
+    columns = {n: c.to_numpy(dtype=np.float64, na_value=np.nan) for n, c in stored.items()}
+    columns = {n: x for n, x in columns.items() if np.nanmax(np.abs(x)) < LARGEST}
     rows = min([MOST_ROWS, len(y), *map(len, columns.values())])
-    X = np.array([c.to_numpy(dtype=np.float64, na_value=np.nan)[:rows] for c in columns.values()]).T
+    X = np.array([x[:rows] for x in columns.values()]).T
     if not 1 < len(columns) <= MOST_ADDED:
         return []
     positive = (X > 0).all(axis=0) & bool((y > 0).all())

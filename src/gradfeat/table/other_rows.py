@@ -169,7 +169,8 @@ def other_rows(
     units = _units(frame, values, stored)
     sums = [cell for cell in words if cell[0] in plans]
     others = [cell for cell in words if cell[0] not in plans]
-    values |= {n: c.to_numpy(dtype=float, na_value=np.nan) for n, c in stored.items()}
+    numbers = {n: c.to_numpy(dtype=float, na_value=np.nan) for n, c in stored.items()}
+    values |= {n: np.where(np.abs(x) < LARGEST, x, np.nan) for n, x in numbers.items()}
     rest = {n: c for n, c in texts.items() if n not in plans}
     found = {n: _numbers(n, c, known[n], decimal, strays=False) for n, c in rest.items()}
     values |= {n: p.read(rest[n]) for n, p in found.items() if p}

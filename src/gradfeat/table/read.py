@@ -73,23 +73,33 @@ def as_frame(data: Any) -> pd.DataFrame:
             return as_frame(pd.DataFrame(data, columns=[f"x{k}" for k in range(data.shape[1])]))
     try:
         return pa.table(data).flatten().to_pandas(ignore_metadata=True)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        why = " ".join(str(error).split())[:200].rstrip(".")
         raise TableError(
-            f"The table is of type {type(data).__name__}: give a DataFrame of pandas or polars, a "
-            "pyarrow Table, an array (n, d) or a list of records."
+            f"The table is of type {type(data).__name__}, which Arrow does not read ({why}): give "
+            "a DataFrame of pandas or polars, a pyarrow Table, an array (n, d) or a list of "
+            "records."
         ) from None
 
 
 def _own_types(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns of Arrow's types as pandas' own, as those of files are."""
-    arrow = [str(dtype).endswith("[pyarrow]") for dtype in frame.dtypes]
-    if not any(arrow):
-        return frame
-    columns = [
-        pd.Series(pa.array(column).to_pandas().to_numpy(), frame.index) if own else column
-        for own, (_, column) in zip(arrow, frame.items(), strict=True)
-    ]
-    return pd.concat(columns, axis=1)
+    """Columns of types that pandas does not compute with as its own, as those of files are."""
+    columns = [_own_type(column) for _, column in frame.items()]
+    same = all(one.dtype == dtype for one, dtype in zip(columns, frame.dtypes, strict=True))
+    return frame if same else pd.concat(columns, axis=1)
+
+
+def _own_type(column: pd.Series) -> pd.Series:
+    """Of Arrow, of extended precision, or in the order of bytes of other machines."""
+    match column.dtype:
+        case np.dtype(kind="f", itemsize=12 | 16):  # beyond the largest float a cell is infinite
+            with np.errstate(over="ignore"):
+                return column.astype(np.float64)
+        case np.dtype(isnative=False) as kind:
+            return column.astype(kind.newbyteorder("="))
+        case kind if str(kind).endswith("[pyarrow]"):
+            return pd.Series(pa.array(column).to_pandas().to_numpy(), column.index)
+    return column
 
 
 def columns_named(asked: Sequence[str], names: Sequence[str], what: str) -> list[str]:

@@ -170,12 +170,12 @@ def _without_unit(column: pd.Series) -> bytes:
     """The first numbers of a column from its first one, in units of the step to the second."""
     if not is_numbers(column) or column.nunique() < FEWEST_ROWS:
         return str(column.name).encode()
-    x = column.to_numpy(dtype=np.float64, na_value=np.nan)[:MOST_ROWS].copy()
-    x -= x[np.isfinite(x)][:1].sum()
-    steps = x[np.isfinite(x) & (x != 0)]
-    if not len(steps):
-        return str(column.name).encode()
-    with np.errstate(over="ignore"):  # 1e308 in units of 1e-3
+    x = column.to_numpy(dtype=np.float64, na_value=np.nan)[:MOST_ROWS]
+    with np.errstate(over="ignore"):  # between 1e308 and -1e308, or in units of 1e-3
+        x = x - x[np.isfinite(x)][:1].sum()
+        steps = x[np.isfinite(x) & (x != 0)]
+        if not len(steps):
+            return str(column.name).encode()
         return (np.round(x / steps[0], 4) + 0.0).tobytes()
 
 

@@ -194,7 +194,10 @@ def is_number(column: pd.Series) -> bool:
 
 
 def _numbers(column: pd.Series) -> np.ndarray:
-    return np.asarray(pd.to_numeric(column), dtype=float)
+    try:
+        return np.asarray(pd.to_numeric(column), dtype=float)
+    except OverflowError:  # an integer beyond the largest float is infinite, as it is in a text
+        return np.asarray(column.astype(str), dtype=float)
 
 
 def _check_values(target: str, column: pd.Series, text: pd.Series) -> None:

@@ -25,7 +25,9 @@ class Calibration:
         return cls(1.0, (0.0,) * K)
 
     def __call__(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
-        return log_softmax(self.scale * decisions + np.array(self.shift), axis=1)
+        """Of decisions beyond floating-point numbers nan, which is refused row by row."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return log_softmax(self.scale * decisions + np.array(self.shift), axis=1)
 
 
 def two_sided(decisions: NDArray[np.float64]) -> NDArray[np.float64]:

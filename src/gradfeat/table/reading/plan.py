@@ -122,8 +122,8 @@ def plain_text(text: str) -> str:
     >>> plain_text('="007" '), plain_text("\\ufeffred\\u200b")
     ('007', 'red')
     """
-    if not text.isascii():
-        text = normalize("NFC", text.translate(_UNSEEN))
+    if not text.isascii():  # a lone half of a surrogate pair is no character of any file
+        text = normalize("NFC", text.encode(errors="replace").decode().translate(_UNSEEN))
     text = text.strip()
     return text[2:-1] if text[:2] == '="' and text[-1] == '"' and len(text) > 3 else text
 
