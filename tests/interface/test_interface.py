@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from inspect import signature
 
 import numpy as np
@@ -17,6 +18,7 @@ import gradfeat
 from gradfeat.cli.table import commands
 from gradfeat.errors import TableError
 from gradfeat.interface.compare import Comparison
+from gradfeat.maths.deadline import Deadline, within
 from table.streamed_tables import mixed
 
 QUICK = {"methods": ["linear", "random-features"], "width": 16, "time": 1}
@@ -101,6 +103,17 @@ def test_a_notebook_shows_the_page_in_a_style_of_its_own(found, tmp_path):
     assert len(ids) == len(set(ids))
     assert all(one.startswith(key[1]) for one in ids)
     assert all(one in ids for one in re.findall(r'(?:url\(#| href="#)([^")]*)', html))
+
+
+def test_figures_for_which_there_is_no_time_are_left_out_and_told(found, tmp_path):
+    late, there = replace(found), {*found.plot}  # its page is drawn once
+    with within(Deadline(0.0, clock=lambda: 1.0)):
+        page = late.report(tmp_path / "page.html").read_text()
+    assert "<svg" not in page
+    assert {*re.findall('data-left-out="([^"]+)"', page)} == there
+    assert page.count("<figcaption>") == len(there)
+    assert all(name in late.left_out for name in there)
+    assert found.left_out == ""
 
 
 def test_all_files_are_saved_together(found, tmp_path):

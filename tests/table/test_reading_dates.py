@@ -23,7 +23,7 @@ def years_of(plan, cells):
     return plan.encode(pd.Series(cells)).parts["_year"].tolist()
 
 
-@pytest.mark.parametrize("way", ["%Y-%m-%d", "%d/%m/%Y", "%B %d, %Y", "%Y-%m", "%Y, %B"])
+@pytest.mark.parametrize("way", ["%Y-%m-%d", "%d/%m/%Y", "%B %d, %Y", "%Y-%m", "%Y/%m", "%Y, %B"])
 @pytest.mark.parametrize("each", [3, 30])
 def test_years_alone_among_dates_are_their_first_days_and_that_is_said(way, each):
     cells = DAYS.dt.strftime(way).where(DAYS.index % each > 0, DAYS.dt.strftime("%Y"))

@@ -23,7 +23,7 @@ from rich.segment import Segment
 
 from gradfeat.drawing.numbers import finite
 from gradfeat.errors import TableError
-from gradfeat.maths.deadline import NEVER, within
+from gradfeat.maths.deadline import Deadline, within
 from gradfeat.maths.files import check_folder
 
 if TYPE_CHECKING:
@@ -195,10 +195,15 @@ class Printing:
         shown = Terminal(quiet=True) if self.quiet else self.console
         return StepBar(shown, 0.0 if self.verbose else PAUSE)
 
-    def found(self, found: PageOf) -> None:
-        """Write all files, telling which figure, and print: a reader may stop (`| head -1`)."""
-        with self.bar as bar, within(NEVER, lambda words: bar.tell("Page", 1.0, words)):
+    def found(self, found: PageOf, until: Deadline) -> None:
+        """Write all files, telling which figure, and print: a reader may stop (`| head -1`).
+
+        Figures are drawn until the deadline, and those that are left out are told.
+        """
+        with self.bar as bar, within(until, lambda words: bar.tell("Page", 1.0, words)):
             found.save(self.out)
+        if found.left_out:
+            self.console.say(found.left_out)
         match self.form:
             case Format.CSV:
                 sys.stdout.write(found.table.to_csv(index=False))

@@ -30,7 +30,7 @@ from rich.console import Console, RenderableType
 from gradfeat.drawing import style
 from gradfeat.drawing.numbers import finite, percent, seconds
 from gradfeat.figures.captioned import CaptionedFigure, PageFigures, figures_in
-from gradfeat.maths.deadline import tell
+from gradfeat.maths.deadline import deadline_passed, tell
 from gradfeat.maths.files import write_atomic, write_folder
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.table.diagnosis import DiagnosisReport
@@ -128,6 +128,12 @@ class PageOf(ABC, Generic[ReportT]):
             self._checkpoint.clear_opened()
         return Path(folder)
 
+    @property
+    def left_out(self) -> str:
+        """Which figures the page lacks, in a sentence; "" where it has all."""
+        names = re.findall(r'<p data-left-out="([^"]*)">', self._page)
+        return f"The page lacks figures ({', '.join(names)}). {_LATE}" if names else ""
+
     def _repr_html_(self) -> str:
         """The content of the page, for notebooks."""
         return embedded(self._page)
@@ -156,6 +162,8 @@ _VARIABLES = {
     style.ORANGE: "orange", style.PURPLE: "purple", style.BLACK: "ink",
 }  # fmt: skip
 _COLORS = re.compile("|".join(_VARIABLES), re.IGNORECASE)
+#: Said in place of a figure.
+_LATE = "The time asked for was over before all figures were drawn: more --time draws them."
 #: Class of what is shown within another page.
 SCOPE = "gradfeat-page"
 
@@ -233,8 +241,11 @@ def inline_svg(figure: CaptionedFigure) -> Markup:
     """Draw under fixed settings and return one ``<svg>`` element, the same bytes every time.
 
     Ids begin with the figure's name, so that figures on one page do not share any; the caption
-    is there for readers who do not see the figure.
+    is there for readers who do not see the figure. Where the time that was given is over, a
+    sentence says so in its place.
     """
+    if deadline_passed():
+        return Markup('<p data-left-out="{}">{}</p>').format(figure.name, _LATE)
     tell(f"figure {figure.name}")
     root = cast(minidom.Element, minidom.parseString(_saved(figure.draw)).documentElement)
     for defs in root.getElementsByTagName("defs"):

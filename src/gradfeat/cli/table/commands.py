@@ -189,7 +189,7 @@ def diagnose(
             checkpoint=kept,
             progress=bar.tell,
         )
-    printing.found(found)
+    printing.found(found, deadline.before(-_late(time)))
     printing.console.say(f"\nReport: {out / 'report.html'}")
 
 
@@ -288,8 +288,13 @@ def fit(
                 rare_classes=rare_classes,
                 progress=bar.tell,
             )
-        printing.found(found)
+        printing.found(found, deadline.before(-_late(time)))
     printing.files(found)
+
+
+def _late(time: float) -> float:
+    """Seconds after the time asked for until which figures are drawn, on a busy machine."""
+    return 4.0 + 0.15 * time
 
 
 def _command() -> str:
