@@ -37,8 +37,8 @@ ROOMS: Final = {
     "models": Room(11_289, 70),
     "planning": Room(1_461, 10),
     "reports": Room(976, 4),
-    "rows": Room(6_886, 33),
-    "table": Room(10_965, 45),
+    "rows": Room(6_918, 33),
+    "table": Room(11_048, 45),
     "tasks": Room(2_211, 18),
     "theory": Room(6_370, 32),
 }

@@ -396,3 +396,30 @@ def test_columns_of_far_apart_numbers_have_no_copy_and_no_warning():
     assert not any(
         "copies" in said for said in prepare(FrameTables(frame), Request("t", "y")).remarks
     )
+
+
+def test_few_cells_are_neither_groups_nor_copies():
+    """Notes of one row each, and a blank for half of the rows; columns of two cells."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=160), "z": rng.normal(size=160)})
+    frame["notes"] = [f"note {i}" if i % 5 < 2 else None for i in range(160)]
+    frame["one"] = frame["other"] = [("yes" if i in (3, 80) else None) for i in range(160)]
+    frame["y"] = np.where(np.arange(160) % 5 < 2, 9.0, 0.0) + 0.01 * frame["z"]
+    said = " ".join(
+        screen(frame.drop(columns="y"), frame["y"].to_numpy(), "y", 0, 160, True).remarks
+    )
+    assert "copies" not in said
+    assert "groups by" not in said
+
+
+def test_numbers_of_half_precision_are_screened_without_a_warning():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=80).astype(np.float16), "z": rng.normal(size=80)})
+    assert screen(frame, rng.normal(size=80), "y", 0, 80, False).remarks == ()
+
+
+def test_a_column_without_a_value_is_left_out_as_such():
+    frame = pd.DataFrame({"x": np.arange(80) % 7, "gap": [None] * 80, "one": [1] * 80})
+    said = " ".join(screen(frame, np.arange(80.0), "y", 0, 80, False).remarks)
+    assert "Left out, without a value in any row: 'gap'." in said
+    assert "Left out, the same in every row: 'one'." in said

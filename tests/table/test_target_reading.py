@@ -10,9 +10,11 @@ import pytest
 
 import gradfeat
 from gradfeat.errors import TableError
+from gradfeat.interface.open import opened
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import FrameTables
+from gradfeat.rows.sources.text_options import FOUND
 from gradfeat.table.diagnosis_rows import diagnosis_rows
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.prepared import prepare
@@ -187,3 +189,32 @@ def test_how_numbers_of_a_target_are_written_is_said(cell, said):
     frame = pd.DataFrame({"x": range(40), "y": [cell.format(i) for i in range(11, 51)]})
     _, _, told, _ = with_target_read(frame, Request("t", "y"))
     assert not told if said is None else re.fullmatch(said, told[0])
+
+
+THIRD = np.digitize(SUM, [-0.4, 0.4])
+
+
+@pytest.mark.parametrize("road", ["held", "stream"])
+@pytest.mark.parametrize(
+    ("cells", "task", "category", "classes", "said"),
+    [
+        (["None", "TRUE", "FALSE"], "auto", (), ("False", "True"), "is 'None': --category y"),
+        (["None", "TRUE", "FALSE"], "auto", ("y",), ("FALSE", "None", "TRUE"), "is a class here"),
+        (["NA", "0", "1"], "auto", (), ("0", "1"), "rows are left out, whose 'y' is 'NA'"),
+        (["None", "TRUE", "TRUE"], "auto", (), ("None", "TRUE"), "'None' is a class here"),
+        (["-1", "+1", "+1"], "auto", (), ("+1", "-1"), ""),
+        (["1.2", "1.10", "2.5"], "classification", (), ("1.10", "1.2", "2.5"), ""),
+        (["1.0", "2.0", "2.0"], "auto", (), ("1", "2"), ""),
+    ],
+)
+def test_classes_keep_their_text_and_rows_without_one_are_told_first(
+    tmp_path, road, cells, task, category, classes, said
+):
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"x": X, "y": np.array(cells)[THIRD]}).to_csv(path, index=False)
+    table = opened(str(path), FOUND, streamed=road == "stream")
+    asked = Request("t", "y", task=task, category=category)
+    found = prepare(table, asked, InProcess() if road == "stream" else None)
+    assert found.target.classes == classes
+    assert said in [*found.remarks, ""][0]
+    assert found.n_rows == (THIRD > 0).sum() if "left out" in said or "--" in said else len(X)

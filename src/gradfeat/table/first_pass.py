@@ -46,10 +46,12 @@ from gradfeat.table.target import (
 from gradfeat.table.target_reading import (
     TargetReading,
     WithTargetRead,
+    WrittenClasses,
     about_left_out,
     called_missing,
     rare_reading,
     target_reading,
+    written_classes,
 )
 
 
@@ -250,6 +252,13 @@ def _reading(summary: TableSummary, request: Request) -> TargetReading:
     return target_reading(request.target, column, summary.target, request.decimal, classes)
 
 
+def _written(table: Tables, summary: TableSummary, request: Request) -> WrittenClasses:
+    column = column_of(summary.sample.frame, request.target)
+    if request.target in request.category or column.dtype == "str":
+        return WrittenClasses()
+    return written_classes(table, request.target, summary.target, request.task)
+
+
 def _rare(summary: TableSummary, request: Request) -> TargetReading:
     return rare_reading(request.target, summary.target, request.rare_classes, request.task)
 
@@ -320,11 +329,17 @@ def known_table(table: Tables, request: Request, engine: Engine | None = None) -
     if request.missing:
         table = declared(table, request.missing)
     read = read_rows(table, request, engine)
+    written = _written(table, read.summary, request)
+    if written.as_they_are:
+        table = table.read_as({**table.cells, request.target: "text"})
+        request = replace(request, category=(*category, request.target))
+        read = read_rows(table, request, engine)
     empty = read.summary.target.missing
     read, others = without_other_rows(read, request, engine)
     read, said = with_target(read, request, engine)
     layout = opened.remarks  # also of what was read last
-    said = (*([layout_sentence(layout)] if layout else []), *others, *said)
+    gone = [] if written.as_they_are else written.about_gaps(request.target, empty)
+    said = (*([layout_sentence(layout)] if layout else []), *gone, *others, *said)
     target = decide_target(read.summary, request, empty)
     return KnownTable(read, target, said, request, table)
 

@@ -296,20 +296,21 @@ def _left_by_linear(X: Floats, code: Floats) -> Floats:
 def subjects(read: Mapping[str, pd.Series], code: Floats, names: Sequence[str]) -> dict[str, str]:
     """Columns whose values are subjects that come again, with the evidence.
 
-    Of ten subjects or more, with two rows each at least, the targets `code` (n, c) agree, as half
+    Of ten subjects or more, with two rows each on average, the targets `code` (n, c) agree, as half
     of their variance lies between subjects; and they are called subjects, or most other columns
     agree too. `read` are the columns as they are read.
     """
     found: dict[str, str] = {}
     for name in names:
         column = read[name].iloc[: len(code)]
-        group, values = pd.factorize(column, use_na_sentinel=False)
+        known = column.notna().to_numpy()
+        group, values = pd.factorize(column.loc[known])
         if not FEWEST_GROUPS <= len(values) <= len(group) // 2 or _fractions(column):
             continue
-        share = between(group, code)
+        share = between(group, code[known])
         others = [n for n in names if n != name]
         if share >= SHARED_TARGET and (
-            _SUBJECT.search(name) or (not is_numbers(column) and _agree(read, others, group))
+            _SUBJECT.search(name) or (not is_numbers(column) and _agree(read, others, group, known))
         ):
             found[name] = f"{len(values):,} groups by {name!r} ({percent(share)}"
     return found
@@ -319,9 +320,14 @@ def _fractions(column: pd.Series) -> bool:
     return is_numbers(column) and bool((column.dropna() % 1 != 0).any())
 
 
-def _agree(read: Mapping[str, pd.Series], names: Sequence[str], group: NDArray[np.intp]) -> bool:
-    """Whether most of the columns vary little within groups."""
-    shares = [between(group, _numbers(read[n].iloc[: len(group)])) for n in names]
+def _agree(
+    read: Mapping[str, pd.Series],
+    names: Sequence[str],
+    group: NDArray[np.intp],
+    known: NDArray[np.bool_],
+) -> bool:
+    """Whether most of the columns vary little within groups, in the rows that have one."""
+    shares = [between(group, _numbers(read[n].iloc[: len(known)])[known]) for n in names]
     return len(shares) > 1 and float(np.mean(np.array(shares) >= SHARED)) >= MOST_OF
 
 

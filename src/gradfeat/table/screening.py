@@ -87,6 +87,8 @@ def screen(
     found = identifiers(inputs, once, different, alone, code, encoder)
     left_out = {} if keep or len(found) == len(names) else found
     same = [name for name in names if column_of(inputs, name).nunique(dropna=False) < 2]
+    empty = [name for name in same if column_of(inputs, name).isna().all()]
+    alike = [name for name in same if name not in empty]
     known = {*left_out, *same}
     others = [name for name in names if name not in known]
     counting = numbers_of_rows(inputs, others, rows)
@@ -95,7 +97,8 @@ def screen(
     telling = [n for n in others if n not in numbers and n not in again]
     sentences = [n for n in texts if n in telling and _many(column_of(inputs, n))]
     remarks = [
-        *([f"Left out, the same in every row: {names_of(same)}."] if same else []),
+        *([f"Left out, without a value in any row: {names_of(empty)}."] if empty else []),
+        *([f"Left out, the same in every row: {names_of(alike)}."] if alike else []),
         *about_identifiers(found, bool(left_out), option),
         *about_order(numbers, alone, target),
         *about_named([n for n in others if n not in numbers], once, alone, target, option),
@@ -152,6 +155,8 @@ def _about_copies(inputs: pd.DataFrame) -> list[str]:
     first: dict[bytes, str] = {}
     copies: list[str] = []
     for name, column in inputs.items():
+        if column.count() < FEWEST_ROWS:
+            continue
         code, values = pd.factorize(column)
         same = code.tobytes()
         exact, unit = same + repr([*values[:3]]).encode(), _without_unit(column)

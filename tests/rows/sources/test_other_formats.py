@@ -6,6 +6,7 @@ import bz2
 import datetime as dt
 import gzip
 import io
+import json
 import lzma
 import zipfile
 from dataclasses import asdict
@@ -237,3 +238,27 @@ def test_a_zip_archive_of_several_files_is_one_sentence_with_their_names(tmp_pat
         tables(tmp_path / "t.zip")
     (tmp_path / "t.zip").write_bytes(packed(CSV, ".gz"))  # by its bytes, not by its name
     assert held(tables(tmp_path / "t.zip")).shape == FRAME.shape
+
+
+def test_cells_merged_over_rows_have_their_value_in_each(tmp_path):
+    book, path = openpyxl.Workbook(), tmp_path / "t.xlsx"
+    sheet = book.worksheets[0]
+    for row in (["group", "x"], ["a", 1], [None, 2], ["b", 3], [None, 4], ["c", 5]):
+        sheet.append(row)
+    for cells in ("A2:A3", "A4:A5"):
+        sheet.merge_cells(cells)
+    book.save(path)
+    table = tables(path)
+    assert held(table)["group"].tolist() == ["a", "a", "b", "b", "c"]
+    assert "2 merged cells over several rows with the value in each" in " ".join(table.remarks)
+
+
+@pytest.mark.parametrize("key", ["data", "features"])
+def test_an_object_around_the_rows_is_told_with_what_takes_it_off(tmp_path, key):
+    path = tmp_path / "t.json"
+    rows = [{"properties": {"x": i}} for i in range(9)]
+    path.write_text(json.dumps({"meta": {"n": 9}, key: rows}))
+    with pytest.raises(SourceError, match=f"whose '{key}' holds the rows: write that list alone"):
+        tables(path)
+    path.write_text(json.dumps(rows))
+    assert held(tables(path))["properties.x"].tolist() == [*range(9)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -17,11 +18,17 @@ from ...errors import SourceError
 from ...maths.unpacking import FOREIGN
 from .words import listing, near_names
 
+#: A range of merged cells in the XML of a sheet, and what one takes at most.
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
+_LONGEST = 200
+
 
 def sheet_text(
     raw: BinaryIO, name: str, asked: str | None = None, likely: str | None = None
-) -> tuple[bytes, str, tuple[str, ...]]:
-    """The text of a sheet, a line a row; what the sheet is called, and the other sheets.
+) -> tuple[bytes, str, tuple[str, ...], int]:
+    """The text of a sheet, a line a row; what the sheet is called, the other sheets, merged cells.
+
+    Cells merged over several rows, which are counted, have their value in each of them.
 
     The sheet that is `asked` for; left out, the `likely` one where it is there, or the first that
     can be seen.
@@ -32,6 +39,7 @@ def sheet_text(
             "installed: pip install openpyxl, or save the sheet as CSV."
         )
     import openpyxl
+    from openpyxl.utils import column_index_from_string
 
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -49,6 +57,7 @@ def sheet_text(
                 ["" if value is None else str(value) for value in row]
                 for row in sheet.iter_rows(values_only=True)
             ]
+            merged = _merged(cast(Any, book)._archive.open(cast(Any, sheet)._worksheet_path))
     except (SourceError, MemoryError):
         raise
     except (BadZipFile, ParseError, *FOREIGN) as error:
@@ -56,7 +65,23 @@ def sheet_text(
             f"'{name}' is no Excel workbook that can be read: save it again as .xlsx or CSV."
         ) from error
     others = tuple(one for one in book.sheetnames if one != sheet.title)
-    return _comma_separated(rows), sheet.title, others
+    for column, first, last in merged:
+        at = column_index_from_string(column) - 1
+        for row in rows[first:last]:
+            row += [""] * (at + 1 - len(row))
+            row[at] = next(iter(rows[first - 1][at : at + 1]), "")
+    return _comma_separated(rows), sheet.title, others, len(merged)
+
+
+def _merged(sheet: BinaryIO) -> list[tuple[str, int, int]]:
+    """Column, first and last row of cells merged over several rows, in the XML of a sheet."""
+    found, tail = [], b""
+    with sheet:
+        while part := sheet.read(2**20):
+            found += _MERGED.findall(tail + part)
+            tail = (tail + part)[-_LONGEST:].rpartition(b">")[2]
+    ranges = dict.fromkeys((c.decode(), int(first), int(last)) for c, first, last in found)
+    return [one for one in ranges if one[2] > one[1]]
 
 
 def _comma_separated(rows: Sequence[Sequence[str]]) -> bytes:

@@ -198,7 +198,14 @@ def _object_ends(data: bytes) -> np.ndarray:
 
 
 def _refuse_columns(record: dict[str, Any], name: str) -> None:
-    """Refuse a single object that holds a whole table."""
+    """Refuse a single object that holds a whole table, by columns or as a list of rows."""
+    for key, value in record.items():
+        rows = type(value) is list and len(value) > len(record)
+        if rows and all(type(one) is dict for one in value):
+            raise SourceError(
+                f"'{name}' is one JSON object whose {key!r} holds the rows: write that list alone, "
+                f"as jq .{key} does."
+            )
     nested = [type(value) in (dict, list) and len(value) > 1 for value in record.values()]
     if nested and (all(nested) or {"columns", "data"} <= record.keys()):
         raise SourceError(

@@ -170,6 +170,8 @@ class DatePlan(ColumnPlan):
         named = dict.fromkeys(
             part.split("_circular")[0].strip("_") for part in parts if part != MISSING
         )
+        if not named:
+            return "whether there is one"
         return f"{read}as {', '.join(named)} (parts that come round lie on a circle)"
 
 

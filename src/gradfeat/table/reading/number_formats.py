@@ -20,6 +20,7 @@ SPELT = str.maketrans({"−": "-", "﹣": "-", "－": "-", "–": "-", "‑": "-
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _QUOTED = re.compile(r"'(?=[-+\d.])([^']*)'?|\"(?=[-+\d.])([^\"]*)\"")
 _POWER = re.compile(r"\s?[x*.]\s?10(?:\s?(?:\^|\*\*)\s?([-+]?\d+)|([⁻⁺]?[⁰¹²³⁴-⁹]+))")
+_FORTRAN = re.compile(r"(?<=\d)[dD](?=[-+]\d{2,3}$)", re.ASCII)
 _FRACTION = re.compile(r"([-+]?)(?:(\d+)[ -])?(\d{1,2})/(2|3|4|8|16|32|64)", re.ASCII)
 
 #: Larger numbers count as infinite: the squares that scores and figures take stay finite.
@@ -92,8 +93,8 @@ _DEGREES = re.compile(
 def spelt_plainly(text: str) -> str:
     """The text of a number in digits, signs and points of ASCII, fractions as decimals.
 
-    >>> [spelt_plainly(text) for text in ("−1٫5", "1.2×10⁴", "3 1/2", "2½", "'1.5'")]
-    ['-1.5', '1.2e4', '3.5', '2.5', '1.5']
+    >>> [spelt_plainly(text) for text in ("−1٫5", "1.2×10⁴", "3 1/2", "2½", "'1.5'", "8.7D+01")]
+    ['-1.5', '1.2e4', '3.5', '2.5', '1.5', '8.7e+01']
     """
     if not text.isascii():
         text = "".join(str(decimal(c)) if c.isdecimal() else c for c in text.translate(SPELT))
@@ -101,6 +102,7 @@ def spelt_plainly(text: str) -> str:
             text = f"{int(text[:-1] or 0) + numeric(text[-1]):.10g}"
     if text[:1] in "'\"" and (quoted := _QUOTED.fullmatch(text)):
         text = quoted[1] or quoted[2]
+    text = _FORTRAN.sub("e", text)
     if "10" in text:
         text = _POWER.sub(lambda m: f"e{(m[1] or m[2]).translate(_SUPERSCRIPTS)}", text)
     if "/" in text and (m := _FRACTION.fullmatch(text)) and int(m[3]) < int(m[4]):
@@ -113,9 +115,9 @@ def _sizes() -> dict[str, tuple[int, float]]:
     kinds = (
         "mg .001 g 1 gm 1 gram 1 kg 1000 t 1e6 lb 453.59237 oz 28.349523125",
         "mm .001 cm .01 m 1 km 1000 mile 1609.344 mi 1609.344 ft .3048 inch .0254",
-        "b 1 kb 1e3 mb 1e6 gb 1e9 tb 1e12", "ml .001 cl .01 l 1", "hz 1 khz 1e3 mhz 1e6 ghz 1e9",
-        "sqft 1 ft² 1 m² 10.763910417 sqm 10.763910417 acre 43560 ha 107639.10417",
-        "cr 1 dr -1", "ad 1 ce 1 bc -1 bce -1",
+        "b 1 kb 1e3 mb 1e6 gb 1e9 tb 1e12 kib 1024 mib 1048576 gib 1073741824 tib 1099511627776",
+        "sqft 1 ft² 1 m² 10.763910417 sqm 10.763910417 acre 43560 ha 107639.10417", "cr 1 dr -1",
+        "ml .001 cl .01 l 1", "hz 1 khz 1e3 mhz 1e6 ghz 1e9", "ad 1 ce 1 bc -1 bce -1",
     )  # fmt: skip
     pairs = [(k, kind.split()) for k, kind in enumerate(kinds)]
     return {w: (k, float(s)) for k, ws in pairs for w, s in zip(ws[::2], ws[1::2], strict=True)}
@@ -280,7 +282,7 @@ class NumberFormat:
     @property
     def words(self) -> str:
         """How numbers are written, in words; empty for plain ones."""
-        said = [_UNIT_NAMES.get(self.unit, f"with {self.unit}")] if self.unit else []
+        said = [_UNIT_NAMES.get(self.unit.casefold(), f"with {self.unit}")] if self.unit else []
         if self.thousands:
             said.append(f"with {self.thousands.replace(' ', 'a blank')} between thousands")
         if self.decimal == ",":
@@ -292,12 +294,10 @@ class NumberFormat:
 
 _PARTS = {"%": 100.0, "‰": 1000.0}
 _UNIT_NAMES = {
-    "%": "percent as hundredths",
-    "‰": "per mille as thousandths",
-    FEET: "feet and inches as inches",
-    "lb oz": "pounds and ounces as ounces",
-    "th": "as places (1st, 2nd)",
-}
+    "%": "percent as hundredths", "‰": "per mille as thousandths",
+    FEET: "feet and inches as inches", "lb oz": "pounds and ounces as ounces",
+    "th": "as places (1st, 2nd)", "cr": "with CR, and DR below 0",
+}  # fmt: skip
 
 #: Digits and a point: the format of every reader of text.
 PLAIN = NumberFormat()

@@ -338,6 +338,8 @@ class Levels(UnambiguousText):
         return EncodedColumn(self.name, parts, unread)
 
     def treatment(self, parts: Sequence[str]) -> str:
+        if len(parts) == 1:
+            return f"1 where it is {parts[0].removeprefix('_')!r}; missing: 0"
         return f"{len(parts)} columns of 0 and 1, one a level; missing: all of them 0"
 
 
