@@ -24,7 +24,7 @@ from gradfeat.estimators import (
 
 #: Every class, quick to fit: checks call `fit` some hundred times each.
 ESTIMATORS = [
-    GradientFeatureRegressor(width=32),
+    GradientFeatureRegressor(width=32, search=None),
     GradientFeatureClassifier(width=32, search=None),
     RandomFeaturesRegressor(width=32),
     RandomFeaturesRegressor(width=32, alpha=1.0, standardise=False),
@@ -43,6 +43,7 @@ ESTIMATORS = [
 #: The same classes where they search: what is checked stands above, the search in
 #: test_cases_behaviour.py and test_head_search.py.
 SEARCHING = [
+    GradientFeatureRegressor(width=32),
     GradientFeatureRegressor(width=32, n_steps=None),
     GradientFeatureClassifier(width=64),
     KernelRegressor(),
