@@ -45,7 +45,8 @@ def add_gram_(C: Float[Tensor, "m m"], F: Float[Tensor, "n m"]) -> None:
 
     Half the multiplications of the plain product. Other threads run meanwhile.
     """
-    whole = all(A.device.type == "cpu" and A.is_contiguous() for A in (C, F))
+    on_cpu = C.device.type == F.device.type == "cpu"
+    whole = on_cpu and C.is_contiguous() and F.is_contiguous()
     if not (whole and C.dtype == F.dtype and C.dtype in _UPDATES):
         raise ValueError(
             f"C is of {C.dtype} on {C.device} and F of {F.dtype} on {F.device}: give contiguous "

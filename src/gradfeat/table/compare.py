@@ -31,8 +31,8 @@ from gradfeat.table.results import (
     Importances,
     Remark,
     Streaming,
+    package_versions,
 )
-from gradfeat.table.saved import package_versions
 from gradfeat.table.scores import about_classes, held_scores, verdict, worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.shuffling import correlated_groups

@@ -34,8 +34,7 @@ from gradfeat.table.diagnosis import (
 from gradfeat.table.diagnosis_rows import DiagnosisRows, diagnosis_rows, label_slices
 from gradfeat.table.interpret import fold
 from gradfeat.table.request import Request, Steps
-from gradfeat.table.results import Interval, Remark
-from gradfeat.table.saved import package_versions
+from gradfeat.table.results import Interval, Remark, package_versions
 from gradfeat.table.variance_shares import FOLDS, variance_shares
 from gradfeat.theory.damian22_rates import reuse_samples, suggested_samples
 

@@ -15,9 +15,8 @@ from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
 from gradfeat.table.reading.masked import declared
 from gradfeat.table.request import Request
-from gradfeat.table.results import UnreadCells
+from gradfeat.table.results import UnreadCells, package_versions
 from gradfeat.table.row_sample import column_of
-from gradfeat.table.saved import package_versions
 from gradfeat.table.scores import about_classes, held_scores, intervals, replicates, resamples
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel

@@ -5,8 +5,10 @@ Written by :mod:`gradfeat.table.compare`; read by plots, reports and the command
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
@@ -282,3 +284,9 @@ class FitReport:
     importances: Importances | None = None
     groups: tuple[ColumnGroup, ...] = ()
     remarks: tuple[Remark, ...] = ()
+
+
+def package_versions() -> dict[str, str]:
+    """Of Python and of the packages that numbers depend on."""
+    packages = ("gradfeat", "torch", "numpy", "scikit-learn", "pandas", "skrub")
+    return {"python": platform.python_version(), **{p: version(p) for p in packages}}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -126,9 +124,3 @@ def fitted_on(about: Mapping[str, Any]) -> str:
     """The rows of a model: ``fitted on 300 rows of t.csv, tested on 100``, where it was tested."""
     tested = f", tested on {about['test_rows']:,} others" if about["test_rows"] else ""
     return f"fitted on {about['train_rows']:,} rows of {about['data']}{tested}"
-
-
-def package_versions() -> dict[str, str]:
-    """Of Python and of the packages that numbers depend on."""
-    packages = ("gradfeat", "torch", "numpy", "scikit-learn", "pandas", "skrub")
-    return {"python": platform.python_version(), **{p: version(p) for p in packages}}
