@@ -149,6 +149,13 @@ def test_dates_with_day_and_month_turned_are_said_to_misread_others():
     assert (strange.what, strange.cells, strange.row) == ("date from 1678 to 2261", 1, len(DAYS))
 
 
+@pytest.mark.parametrize("write", ["{0}{1}.50", "{1}.50 {0}"])
+def test_amounts_in_several_currencies_are_told(write):
+    plan = plan_of([write.format("€$"[k % 2], k) for k in range(200)])
+    assert plan.kind == "text"
+    assert "amounts in several currencies ('$', '€')" in plan.assumption
+
+
 SHARES = [f"{share / 1000:.3f}" for share in range(100, 900, 10)]
 PER_CENT = [f"{i} %" for i in range(10, 90)]
 

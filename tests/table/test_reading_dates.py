@@ -125,7 +125,7 @@ def test_later_dates_with_another_sign_are_read_where_they_have_one_order(traine
     np.testing.assert_array_equal(found.parts["_seconds"], seconds.where(sure))
     (unread,) = found.unread
     assert unread.cells == (~sure).sum() > 0
-    assert "tell day from month (write the year first)" in unread.what
+    assert "sure date, as training rows do not tell day from month" in unread.what
 
 
 def test_dates_with_dots_have_the_day_first_whatever_the_order_of_others():

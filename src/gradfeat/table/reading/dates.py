@@ -146,7 +146,7 @@ class DatePlan(ColumnPlan):
         return {
             f"date with the {first} first, but some with the {other} first, so that others may be "
             "misread": turned,
-            "date of which the training rows tell day from month (write the year first)": (
+            "sure date, as training rows do not tell day from month (write the year first)": (
                 np.any(either, axis=0) & ~turned
             ),
         }

@@ -14,7 +14,7 @@ from pandas.api import types
 
 from gradfeat.drawing.numbers import percent
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.rows.sources.words import written_twice
+from gradfeat.rows.sources.words import listing, written_twice
 from gradfeat.table.reading.number_formats import (
     FEET,
     FRACTION,
@@ -145,7 +145,7 @@ class NumberPlan(ColumnPlan):
         values = self.read(column)
         what = _WITH_SIGN.get(self.format.unit, "number")
         either = (
-            f"number of which the training rows tell whether {self.no_decimals!r} stands before "
+            f"sure number, as training rows do not tell whether {self.no_decimals!r} stands before "
             f"decimals or between thousands (write 1234 or 1{self.no_decimals}5)"
         )
         lost = np.isnan(values)
@@ -355,6 +355,13 @@ def zero_padded(found: DistinctTexts) -> bool:
 
 def doubt(name: str, found: DistinctTexts) -> str:
     """Why a text may be meant to be numbers; "" where nothing says so."""
+    cells = [cell for cell in map(taken_apart, found.texts) if cell]
+    money = sorted({cell.unit for cell in cells if is_money(cell.unit)})
+    if len(money) > 1 and len(cells) >= _NEARLY_ALL * len(found.texts):
+        return (
+            f"{name!r} holds amounts in several currencies ({listing(money)}), which are taken as "
+            "text: give all in one."
+        )
     values = NumberFormat().read(found.texts)
     every = np.array(found.counts)
     share = float(np.sum(~np.isnan(values) * every) / every.sum())
