@@ -157,3 +157,15 @@ def test_cells_that_are_not_what_their_column_held_are_counted_in_a_warning():
         model.predictions(pd.DataFrame({"x": ["?"], "k": ["a"]}))
     with pytest.warns(UserWarning, match=r"Taken as missing: 1 cell of 'x'.*'--', row 3"):
         ridge().fit(pd.DataFrame({"x": ["1", "2", "--", "4", "5"]}), [1.0, 2, 3, 4, 5])
+
+
+def test_a_declared_category_is_kept_by_clones_and_model_files(tmp_path):
+    frame = pd.DataFrame({"x": np.arange(120) % 3, "z": np.arange(120.0)})
+    y = np.array([0.0, 9.0, 2.0])[frame["x"]]
+    model = clone(TableModel(Ridge(alpha=1e-9), category=["x"])).fit(frame, y)
+    assert model.encoder.feature_names_ == ("x_0", "x_1", "x_2", "z")
+    assert np.allclose(model.predict(frame), y, atol=1e-6)  # the penalty leaves 1e-9 / 40 of it
+    save(model, tmp_path / "m.gradfeat")
+    assert load(tmp_path / "m.gradfeat").encoder.category == ("x",)
+    with pytest.raises(TableError, match="no column 'xx' to read as levels"):
+        clone(model).set_params(category=["xx"]).fit(frame, y)

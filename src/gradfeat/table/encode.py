@@ -269,6 +269,7 @@ class TableEncoder:
             "encoded": [asdict(part) for part in self._encoded],
             "notes": [asdict(note) for note in self.notes_],
             "missing": list(self.missing),
+            "category": list(self.category),
         }
         return Contents(KIND, about, {})
 
@@ -280,7 +281,7 @@ class TableEncoder:
         """
         about = contents.state
         try:
-            encoder = TableEncoder(tuple(about["missing"]))
+            encoder = TableEncoder(about["missing"], category=about["category"])
             encoder._set(
                 tuple(_plan(plan) for plan in about["plans"]),
                 tuple(Encoded(**part) for part in about["encoded"]),

@@ -28,7 +28,7 @@ from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.conformal import stated_columns
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.read import as_frame, as_names, read_table
+from gradfeat.table.read import as_frame, as_names, columns_named, read_table
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.row_sample import LabelKind, label_kind, typed
 from gradfeat.table.target import AS_IS, TargetScale, Transform, target_scale
@@ -55,11 +55,10 @@ class TableModel(BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        From numbers to the target, or to class codes; gradfeat's or of scikit-learn's kind. It is
-        cloned before it is fitted.
+        From numbers to the target, or to class codes, of scikit-learn's kind; it is cloned.
     target_transform : {"none", "log"}
         Learn the logarithm of a quantity; predictions are of the quantity itself.
-    missing, dates : sequence of str, {"", "day-first", "month-first"}
+    missing, category, dates : sequence of str, sequence of str, {"", "day-first", "month-first"}
         How cells are read, as of :func:`gradfeat.compare`.
 
     Attributes
@@ -113,11 +112,12 @@ class TableModel(BaseEstimator):
         *,
         target_transform: Transform = "none",
         missing: Sequence[str] = (),
+        category: Sequence[str] = (),
         dates: DateOrder = "",
     ) -> None:
         self.estimator = estimator
         self.target_transform: Transform = target_transform
-        self.missing, self.dates = missing, dates
+        self.missing, self.category, self.dates = missing, category, dates
 
     @classmethod
     def of(
@@ -135,6 +135,7 @@ class TableModel(BaseEstimator):
         names, values = encoder.columns_, typed(classes, labels)
         model = cls(clone(fitted, safe=False), target_transform=scale.transform)
         model.missing, model.dates = encoder.missing, encoder.dates
+        model.category = encoder.category
         model._set(encoder, fitted, target, values, names)
         model.classes = tuple(classes)
         model.about, model.scale = about or {}, scale
@@ -178,8 +179,7 @@ class TableModel(BaseEstimator):
         """
         one_of(get_args(Transform), target_transform=self.target_transform)
         one_of(get_args(DateOrder), dates=self.dates)
-        frame = as_frame(X)
-        values = column_or_1d(y)
+        frame, values = as_frame(X), column_or_1d(y)
         check_consistent_length(frame, values)
         assert_all_finite(values, input_name="y")
         labels, codes = np.zeros(0), values
@@ -188,7 +188,8 @@ class TableModel(BaseEstimator):
             labels, codes = np.unique(values, return_inverse=True)
         target, classes = str(pd.Series(y).name or "y"), len(labels) > 0
         scale = target_scale(self.target_transform, target, codes.min(), classes)
-        encoder = TableEncoder(as_names(self.missing), self.dates).fit(frame)
+        category = columns_named(as_names(self.category), [*frame.columns], "to read as levels")
+        encoder = TableEncoder(as_names(self.missing), self.dates, category=category).fit(frame)
         warn_of_unread(encoder.unread_, frame, 3)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         fitted: Any = clone(self.estimator)
@@ -306,8 +307,7 @@ class TableModel(BaseEstimator):
             Per cent of new rows whose target lies between ``low_TARGET`` and ``high_TARGET``, or
             in ``set_TARGET`` (a JSON list of classes). Only models of comparisons give them.
         strict : bool
-            Refuse rows with cells that are not what their column held, in place of taking these
-            as missing.
+            Refuse rows with cells that are not what their column held; else these are missing.
 
         Raises
         ------

@@ -61,6 +61,12 @@ _WITH_SIGN = {"%": "number with %", "‰": "number with ‰"}
 #: How numbers are read that have % where training rows have none, and the other way round.
 _WITH_PER_CENT = ("with % as the number before it", "with % as hundredths")
 _WITHOUT_PER_CENT = ("without % as per cent", "without % as shares of 1")
+#: Names of what is told apart by numbers, of so many distinct ones.
+_CODE = re.compile(
+    r"(?<![^\W_])(?:zip|zip_?code|post_?code|postal_?code|plz|icd|naics|fips|sic|sku)(?![^\W_])",
+    re.IGNORECASE,
+)
+_FEWEST_CODES = 2
 _VERSION = re.compile(r"(?<![^\W_])version|^release$", re.IGNORECASE)
 _DIGITS = re.compile(r"[^\w\s]*\d[\d\W]*")
 _POWER = re.compile(r"\d{2,}[eE](\d{1,3})", re.ASCII)
@@ -71,10 +77,10 @@ _POWER = re.compile(r"\d{2,}[eE](\d{1,3})", re.ASCII)
 class NumberPlan(ColumnPlan):
     """Numbers written as `format` says; `otherwise` is what they could be taken for as well.
 
-    `noted`: one that has a note, such as ``<5`` or ``12*``, or is a fraction; `no_decimals`: the
-    mark before decimals where training cells have only the one between thousands: beside 37,500
-    nothing tells whether 41.250 is 41250; `ends`: least and largest of the training rows; `truth`:
-    whether all of them are 0 or 1.
+    `codes`: whether it is called as codes are; `noted`: one that has a note, such as ``<5`` or
+    ``12*``, or is a fraction; `no_decimals`: the mark before decimals where training cells have
+    only the one between thousands: beside 37,500 nothing tells whether 41.250 is 41250; `ends`:
+    least and largest of the training rows; `truth`: whether all of them are 0 or 1.
 
     Numbers beyond 1e150 are missing: the squares that every score and figure takes stay finite.
     """
@@ -85,6 +91,7 @@ class NumberPlan(ColumnPlan):
     format: NumberFormat = field(default_factory=NumberFormat)
     otherwise: NumberFormat | None = None
     noted: str = ""
+    codes: bool = False
     no_decimals: str = ""
     ends: tuple[float, float] | tuple[()] = ()
     truth: bool = False
@@ -112,6 +119,11 @@ class NumberPlan(ColumnPlan):
                 * self.noted.replace(".", "").isdigit()
             )
             said.append(f"In {self.name!r} {self.noted!r} is taken as {value}{level}.")
+        if self.codes:
+            said.append(
+                f"{self.name!r} is taken as quantities, and its name is of codes: --category "
+                f"{self.name} takes its numbers as levels."
+            )
         return " ".join(said)
 
     @property
@@ -282,9 +294,12 @@ def stored_numbers(name: str, column: pd.Series) -> NumberPlan:
     >>> stored_numbers("version", pd.Series([1.1, 1.2])).assumption
     "In 'version' '1.10' is taken as 1.1; --category version takes it as a level."
     """
-    decimals = _VERSION.search(name) and (column.dropna().astype(float) % 1 != 0).any()
     values = column.to_numpy(dtype=float, na_value=np.nan)
-    return NumberPlan.of(name, values, noted="1.10" if decimals else "")
+    known = values[~np.isnan(values)]
+    whole = bool((known % 1 == 0).all())
+    plan = NumberPlan.of(name, values, noted="1.10" if _VERSION.search(name) and not whole else "")
+    many = len(np.unique(known)) > _FEWEST_CODES
+    return replace(plan, codes=many and whole and _CODE.search(name) is not None)
 
 
 def _notes(found: DistinctTexts, values: Floats) -> dict[str, str]:
