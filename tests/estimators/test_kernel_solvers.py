@@ -19,11 +19,11 @@ FIXED = {"bandwidth": 2.0, "alpha": 1.0, "search": None}
 def test_none_is_direct_where_it_fits_and_nystrom_centres_elsewhere():
     X, y = regression(600)
     whole = KernelRegressor(**FIXED).fit(X, y)
-    assert whole.settings_["solver"] == "direct"
-    # The matrix of 600 rows takes 3 MB and tiles; 245 centres and tiles take less.
-    limit = KernelRegressor(**FIXED, memory_limit=17_000_000).fit(X, y)
+    assert (whole.settings_["solver"], whole.settings_["points"]) == ("direct", 600)
+    # The matrix of 600 rows takes 9.2 MB with its tiles, 244 centres and theirs 8.3 MB.
+    limit = KernelRegressor(**FIXED, memory_limit=9_000_000).fit(X, y)
     assert limit.settings_["solver"] == "nystrom"
-    assert len(limit.predictor_.tensors()["Z"]) == 244
+    assert limit.settings_["points"] == len(limit.predictor_.tensors()["Z"]) == 244
     # 244 of 600 functions lose some of the fit; a constant would score 0.
     assert 0.85 < limit.score(X, y) < whole.score(X, y) + 1e-3
 

@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 
 import gradfeat
 from gradfeat.cli.table import commands
-from gradfeat.errors import TableError
+from gradfeat.errors import ModelFileError, TableError
 from gradfeat.interface.compare import Comparison
 from gradfeat.maths.deadline import Deadline, within
 from table.streamed_tables import mixed
@@ -151,7 +151,7 @@ def test_every_option_of_the_command_is_a_keyword_with_its_default(name):
 
 
 def test_what_is_no_table_is_one_sentence(frame):
-    with pytest.raises(TableError, match="is of type int: give a DataFrame"):
+    with pytest.raises(TableError, match=r"is of type int, which Arrow.*: give a DataFrame"):
         gradfeat.compare(3, "y")
     with pytest.raises(TableError, match="no column 'z'"):
         gradfeat.compare(frame, "z")
@@ -227,3 +227,26 @@ def test_a_diagnosis_is_tables_and_words():
     assert {"shares", "degrees", "curvature", "loadings1"} <= set(found.plot)
     assert found.advice
     assert found.results.command == "gradfeat.diagnose(table, 'y')"
+
+
+def test_python_is_told_in_its_own_words():
+    """Errors named flags of the command line."""
+    frame = pd.DataFrame({"a": range(60), "y": ["u"] * 59 + ["v"]})
+    with pytest.raises(TableError, match="rare_classes='drop' leaves them out") as told:
+        gradfeat.compare(frame, "y", time=1)
+    assert "--" not in str(told.value)
+    with pytest.raises(TableError, match=r"jobs= and dask= spread rows .* stream=False asks"):
+        gradfeat.diagnose(frame, "y", jobs=2, stream=False)
+    with pytest.raises(TableError, match="--rare-classes drop leaves them out"):
+        gradfeat.compare(frame, "y", time=1, command="gradfeat fit t.csv --target y")
+
+
+def test_what_cannot_be_saved_and_what_interval_is_none_are_a_sentence(tmp_path):
+    with pytest.raises(ModelFileError, match="A dict is not gradfeat's"):
+        gradfeat.save({}, tmp_path / "m")
+    frame = pd.DataFrame({"a": np.arange(20.0)})
+    model = gradfeat.TableModel(gradfeat.LinearRegressor()).fit(frame, frame["a"])
+    with pytest.raises(TableError, match="interval is 'x': give per cent"):
+        model.predictions(frame, interval="x")
+    with pytest.raises(TableError, match=r"holds no scores of held-out rows.*compare"):
+        model.predictions(frame, interval=90)

@@ -118,3 +118,14 @@ def test_a_kernel_without_an_operation_and_a_place_that_is_none_are_one_sentence
     linear = gradfeat.LinearRegressor(alpha=1.0).fit(X, Y)
     with pytest.raises(ModelFileError, match="could not be written"):
         gradfeat.export_onnx(linear, tmp_path / "none" / "m.onnx")
+
+
+def test_an_agop_transformer_is_a_product_and_columns_keep_their_names(tmp_path):
+    """It ended in an AttributeError, and names of columns were x0, x1."""
+    frame = pd.DataFrame(X, columns=list("abc"))
+    model = gradfeat.AGOPTransformer(2, search=None, n_iter=2).fit(frame, Y)
+    gradfeat.export_onnx(model, tmp_path / "t.onnx")
+    got, new = evaluated(tmp_path / "t.onnx", NEW), pd.DataFrame(NEW, columns=list("abc"))
+    np.testing.assert_allclose(got, model.transform(new), atol=1e-12)
+    session = runtime.InferenceSession(tmp_path / "t.onnx")
+    assert session.get_modelmeta().custom_metadata_map["columns"] == "a\nb\nc"

@@ -93,7 +93,7 @@ def test_rare_classes_are_refused_before_any_fit_or_left_out_or_merged(tmp_path,
     cells[[3, 7]] = "once", "rare"
     table, options = given(cells, road, tmp_path)
     options |= {"methods": ["linear"], "time": 1}
-    with pytest.raises(TableError, match=r"1 row of 'once', 'rare'.*--rare-classes drop"):
+    with pytest.raises(TableError, match=r"1 row of 'once', 'rare'.*rare_classes='drop'"):
         gradfeat.compare(table, "y", **options)
     found = gradfeat.compare(table, "y", rare_classes="drop", **options)
     assert (found.results.classes, found.results.n_rows) == (("no", "yes"), 238)

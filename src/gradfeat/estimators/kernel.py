@@ -35,7 +35,8 @@ class KernelMethod(FeatureModel, ABC):
     solver : {"direct", "cg", "nystrom_cg", "eigenpro", "nystrom", "richardson"} or None
         How the linear system is solved; None is direct where its matrix fits the memory limit,
         else Nystrom centres, which streamed rows always have.
-        ``settings_["solver"]`` tells which one was used. A solver that did not reach its
+        ``settings_["solver"]`` tells which one was used, ``settings_["points"]`` how many points
+        the function is a sum over: the rows, or the centres. A solver that did not reach its
         tolerance warns, and says what to do.
     memory_limit : int or None
         Bytes that the solver may take (None: 80 % of free memory).

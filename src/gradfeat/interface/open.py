@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
@@ -19,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gradfeat.drawing.numbers import count
-from gradfeat.errors import TableError
+from gradfeat.errors import SourceError, TableError
 from gradfeat.maths.deadline import Deadline
 from gradfeat.maths.memory import available_memory, readable
 from gradfeat.maths.ranges import within
@@ -41,6 +42,9 @@ from gradfeat.table.request import Request, Steps
 #: Values of a table that are read at once, by each thread or process.
 PIECE_NUMBERS = 2**22
 
+
+#: How a call of Python begins, where that is how the same is had again.
+CALLED = "gradfeat."
 
 #: What a call that is repeated has in other words, or anew.
 _NOT_REPEATED = {"table", "target", "progress", "deadline", "checkpoint"}
@@ -148,7 +152,7 @@ class UserTable:
         usual = {n: default for n, default in usual.items() if n not in _NOT_REPEATED}
         changed = [f"{n}={options[n]!r}" for n, default in usual.items() if options[n] != default]
         words = [repr(self.path) if self.path else "table", repr(options["target"]), *changed]
-        return f"gradfeat.{function.__name__}({', '.join(words)})"
+        return f"{CALLED}{function.__name__}({', '.join(words)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +163,7 @@ class Asked:
     request: Request
     run: RunOptions
     steps: Steps
+    function: Callable[..., Any]
 
     @classmethod
     def of(cls, function: Callable[..., Any], given_: Mapping[str, Any]) -> Asked:
@@ -179,21 +184,55 @@ class Asked:
             Request(table.name, seconds=time, text=text, **asked),
             RunOptions(given_["stream"], given_["jobs"], given_["dask"], kept),
             Steps(given_["progress"], given_["deadline"] or Deadline.after(time)),
+            function,
         )
 
     @contextmanager
     def reading(self) -> Iterator[tuple[Tables, Engine | None, str]]:
-        """The rows, what computes passes where they stream, and what that is in words."""
+        """The rows, what computes passes where they stream, and what that is in words.
+
+        What goes wrong, in here or with the rows, is told in words of Python, where Python asked.
+        """
         self.steps.begin("Reading", 0.0)
-        rows, why = self.table.open(self.run, self.request.wanted)
-        words = self.table.in_words(rows, self.request.target, why)
-        self.steps.begin("Reading", 0.0, words)
-        with self.run.engine(self.steps) if why else nullcontext((None, "")) as (engine, computes):
-            yield rows, engine, computes
+        try:
+            rows, why = self.table.open(self.run, self.request.wanted)
+            words = self.table.in_words(rows, self.request.target, why)
+            self.steps.begin("Reading", 0.0, words)
+            engine = self.run.engine(self.steps) if why else nullcontext((None, ""))
+            with engine as (computing, computes):
+                yield rows, computing, computes
+        except (TableError, SourceError) as error:
+            if not self.request.command.startswith(CALLED):
+                raise
+            raise type(error)(in_python(str(error), self.function)) from error
 
     def kept(self, engine: Engine | None) -> Checkpoint | None:
         """Where finished passes are, of rows that stream."""
         return None if engine is None else self.run.checkpoint
+
+
+def in_python(sentence: str, function: Callable[..., Any]) -> str:
+    """A sentence with parameters of `function` in the place of options of the command line.
+
+    >>> def fit(*, task: Literal["regression"], header: bool | None, ignore: Sequence[str]): ...
+    >>> in_python("use --task regression, --no-header or leave --ignore 'a' and --x out", fit)
+    "use task='regression', header=False or leave ignore='a' and --x out"
+    """
+    hints = get_type_hints(function)
+
+    def words(found: re.Match[str]) -> str:
+        no, option, value = found.groups(default="")
+        name = option.replace("-", "_")
+        if name not in hints:
+            return found[0]
+        if bool in {hints[name], *get_args(hints[name])}:
+            return f"{name}={not no}{value and f' {value}'}"
+        choice = value in get_args(hints[name])
+        if not choice and value[:1] != "'":
+            return f"{name}={value and f' {value}'}"
+        return f"{name}={value!r}" if choice else f"{name}={value}"
+
+    return re.sub(r"--(no-)?([a-z][a-z-]*[a-z])(?: ('[^']*'|[a-z-]+))?", words, sentence)
 
 
 def refuse_types(function: Callable[..., Any], given_: Mapping[str, Any]) -> None:

@@ -16,6 +16,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from gradfeat.errors import ModelFileError
+from gradfeat.estimators.agop_transformer import AGOPTransformer
+from gradfeat.estimators.base import column_names
+from gradfeat.estimators.checks import to_numpy
 from gradfeat.estimators.container import replace
 from gradfeat.estimators.scaled import ClassProbabilities, ScaledPredictor, TableFunction
 from gradfeat.models.base import Predictor
@@ -40,7 +43,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     of its table in the order of ``encoder.columns_`` (kept in the file's metadata), nan where a
     value is missing. The output ``y`` is (rows, targets), or (rows, classes) with probabilities.
     Written are two-layer networks, kernel machines of radial kernels and means of such, of tables
-    of numbers.
+    of numbers, and the coordinates of an AGOPTransformer.
 
     Parameters
     ----------
@@ -134,9 +137,12 @@ def _described(model: Any) -> tuple[list[str], Rows]:
                 f"The model ({about.get('method', 'of scikit-learn')}) is scikit-learn's: export "
                 "its estimator_ by skl2onnx."
             )
+        case AGOPTransformer(model_=machine, components_=components):
+            mean, scale = machine._inputs.tensors()
+            V = torch.as_tensor(to_numpy(components)).double().T
+            return column_names(model), lambda X: ((X - mean) / scale) @ V
         case _:
-            names = [f"x{k}" for k in range(model.n_features_in_)]
-            return names, _function(model._function())
+            return column_names(model), _function(model._function())
 
 
 def _encoding(encoder: TableEncoder) -> Rows:

@@ -78,7 +78,7 @@ def as_frame(data: Any) -> pd.DataFrame:
         raise TableError(
             f"The table is of type {type(data).__name__}, which Arrow does not read ({why}): give "
             "a DataFrame of pandas or polars, a pyarrow Table, an array (n, d) or a list of "
-            "records."
+            "records; rows of a cluster are read from the path of their files."
         ) from None
 
 

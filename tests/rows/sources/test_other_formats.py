@@ -89,7 +89,7 @@ def test_a_sheet_is_read_by_its_name_and_found_again(tmp_path):
         pd.DataFrame({"info": ["see data"]}).to_excel(book, sheet_name="README", index=False)
         FRAME.to_excel(book, sheet_name="data", index=False)
     with pytest.raises(
-        TableError, match=r"no column 'y'.*'README' alone, and not 'data', which --"
+        TableError, match=r"no column 'y'.*'README' alone, and not 'data', which sheet= reads"
     ):
         gradfeat.compare(tmp_path / "t.xlsx", "y")
     table = tables(tmp_path / "t.xlsx", text=TextOptions(sheet="data"))

@@ -16,6 +16,7 @@ from ...maths.deadline import deadline_passed
 from ...maths.memory import allowed_bytes
 from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
+from ..kernel_machine import KernelMachine
 from ..kernel_ridge import KernelRidge
 from ..kernels.dot_product import polynomial
 from ..kernels.generalised_laplace import GeneralisedLaplace
@@ -147,12 +148,18 @@ def kernel_ridge_space(
     def of(one: str) -> GridSpace[KernelSetting]:
         own = replace(choice, kernel=one)
         start = KernelSetting(*own.started(data.X, 1.0 if one in PRODUCTS else 2.0), name)
-        return GridSpace(make, start, own.axes(start.bandwidth))
+        return GridSpace(make, start, own.axes(start.bandwidth), finish=_with_points)
 
     if choice.kernel is not None:
         return of(choice.kernel)
     spaces = tuple(map(of, KERNELS))
     return AnyKernel(spaces[0].start, spaces)
+
+
+def _with_points(learner: Learner[KernelMachine], rows: Rows, seed: int) -> FinishedFit:
+    """The machine, and how many points it is a sum over: of centres, where it has some."""
+    f = learner.fit(rows, seed=seed)
+    return FinishedFit(f, used={"points": len(f.Z)})
 
 
 @final
