@@ -65,6 +65,8 @@ def neural_feature_ansatz(
     Source: Rad24, "Neural feature ansatz" (convolutions: Beaglehole et al. 2023); the change of
     the weights: Beaglehole, Mitliagkas & Agarwala 2024.
 
+    >>> import torch
+    >>> from torch import nn
     >>> net = nn.Sequential(nn.Linear(3, 4, bias=False), nn.ReLU(), nn.Linear(4, 1))
     >>> with torch.no_grad():
     ...     _ = net[0].weight.copy_(torch.ones(4, 1) * torch.tensor([1.0, 2.0, 0.0]))

@@ -78,6 +78,8 @@ def agop(
 
     Source: Rad24, the AGOP of "Neural feature ansatz"; Constantine 2015 (active subspaces).
 
+    >>> import numpy as np
+    >>> import torch
     >>> from sklearn.svm import SVR
     >>> X = np.random.default_rng(0).standard_normal((200, 3)) * [1, 1, 1000]
     >>> G = agop(SVR().fit(X / [1, 1, 1000], X[:, 0] ** 2).predict, X / [1, 1, 1000])

@@ -46,6 +46,7 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     Source: Rad24; Constantine 2015 (active subspaces).
 
+    >>> import numpy as np
     >>> X = np.random.default_rng(0).standard_normal((300, 8))
     >>> AGOPTransformer(n_components=1).fit_transform(X, X[:, 0] ** 2).shape
     (300, 1)

@@ -210,7 +210,8 @@ class LinearMethod(FeatureModel, ABC):
     search : {"fast", "full"} or None
         There is nothing to search; as of the other estimators.
     random_state : int, RandomState, Generator or None
-        Seed of the rows held out by penalty_by="validation".
+        Seed of the order of rows: of those held out by penalty_by="validation", and of the folds on
+        whose predictions probabilities are calibrated.
     """
 
     _sums_over_rows: ClassVar[bool] = True
