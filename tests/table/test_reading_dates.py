@@ -139,6 +139,19 @@ def test_dates_with_dots_have_the_day_first_whatever_the_order_of_others():
     ]
 
 
+@pytest.mark.parametrize("zone", ["", "Z"])
+def test_later_day_numbers_of_a_spreadsheet_are_dates_and_told(zone):
+    plan = plan_column("d", DAYS.dt.strftime(f"%Y-%m-%d{' 00:00' if zone else ''}{zone}"))
+    found = plan.encode(pd.Series(["44197.5", "2021-01-01", "123", None]))
+    noon = pd.Timestamp("2021-01-01 12:00").timestamp()
+    np.testing.assert_array_equal(found.parts["_seconds"], [noon, noon - 43200, np.nan, np.nan])
+    told, lost = found.unread
+    assert (told.example, told.read, lost.example) == ("44197.5", True, "123")
+    stored = plan.encode(pd.Series([44197.0, 44198.0]))
+    assert np.diff(stored.parts["_seconds"]) == 86400
+    assert "as days that spreadsheets number" in stored.unread[0].what
+
+
 def test_a_later_file_with_another_order_is_told_whole_and_in_parts(tmp_path):
     frame = pd.DataFrame({"d": DAYS.dt.strftime("%Y-%m-%d"), "y": np.arange(200.0)})
     model = TableModel(LinearRegression()).fit(frame[["d"]], frame["y"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, final
@@ -29,6 +30,7 @@ from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
     Floats,
+    by_distinct,
     cell_text,
     content,
     unread_cells,
@@ -48,6 +50,10 @@ NO_YEARS = (NO_YEAR, NO_YEAR)
 #: Signs between two numbers of which either may be the day; who puts dots there writes it first.
 _DOT = "."
 _MARKS = ("-", "/", "_", " ", _DOT, "")
+
+#: Numbers of days in spreadsheets, and how they are read.
+_DAY_NUMBER = re.compile(r"[2-6]\d{4}(?:\.\d+)?", re.ASCII)
+_COUNTED = "as days that spreadsheets number from 1899-12-30"
 
 #: What comes round, and after how many.
 _ROUND = {"month": 12, "day": 30, "weekday": 7, "hour": 24}
@@ -122,6 +128,10 @@ class DatePlan(ColumnPlan):
 
     def encode(self, column: pd.Series) -> EncodedColumn:
         dates = self.read(column)
+        counted = np.zeros(len(column), bool)
+        if dates.isna().any() and self.years == USUAL_YEARS:
+            days = _in_zone(_counted_days(cell_text(column.where(dates.isna()))), self.timezone)
+            dates, counted = dates.where(dates.notna(), days), days.notna().to_numpy()
         missing = dates.isna().to_numpy()
         parts = {"_seconds": _seconds(dates), "_year": dates.dt.year.to_numpy(dtype=float)}
         for name, period in _ROUND.items():
@@ -130,7 +140,8 @@ class DatePlan(ColumnPlan):
             turns = _part(dates, name).to_numpy(dtype=float) / period
             parts |= on_circle(f"_{name}", turns)
         unread = unread_cells(self.name, column, missing, self._what, self._in_other_orders)
-        return with_gaps(self, parts, unread)
+        told = unread_cells(self.name, column, counted, _COUNTED, read=True)
+        return with_gaps(self, parts, (*told, *unread))
 
     def _in_other_orders(self, text: pd.Series) -> dict[str, NDArray[np.bool_]]:
         """Which of the cells that are missing are dates in another order, or with another mark."""
@@ -211,6 +222,17 @@ def _in_one_order(written: WrittenDates) -> Dates:
     dates = np.where(np.isnat(day) & (written.mark != _DOT), month, day)
     sure = np.isnat(day) | np.isnat(month) | (day == month) | (written.mark == _DOT)
     return np.where(sure & ~written.short, dates, np.datetime64("NaT", "us"))
+
+
+def _counted_days(text: pd.Series) -> pd.Series:
+    """The moments of days from 1954 to 2091 as spreadsheets number them; NaT for other texts."""
+    days = by_distinct(
+        text,
+        lambda some: np.array([float(t) if _DAY_NUMBER.fullmatch(t) else np.nan for t in some]),
+    )
+    since = np.round(np.nan_to_num(days) * 86_400e6).astype("timedelta64[us]")
+    dates = np.datetime64("1899-12-30", "us") + since
+    return pd.Series(np.where(np.isnan(days), np.datetime64("NaT", "us"), dates), text.index)
 
 
 def _is_stored(column: pd.Series) -> bool:
