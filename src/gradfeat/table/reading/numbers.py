@@ -295,7 +295,7 @@ def stored_numbers(name: str, column: pd.Series) -> NumberPlan:
     "In 'version' '1.10' is taken as 1.1; --category version takes it as a level."
     """
     values = column.to_numpy(dtype=float, na_value=np.nan)
-    known = values[~np.isnan(values)]
+    known = values[np.isfinite(values)]
     whole = bool((known % 1 == 0).all())
     plan = NumberPlan.of(name, values, noted="1.10" if _VERSION.search(name) and not whole else "")
     many = len(np.unique(known)) > _FEWEST_CODES
