@@ -38,7 +38,7 @@ ROOMS: Final = {
     "planning": Room(1_461, 10),
     "reports": Room(976, 4),
     "rows": Room(6_918, 33),
-    "table": Room(11_101, 45),
+    "table": Room(11_106, 45),
     "tasks": Room(2_211, 18),
     "theory": Room(6_370, 32),
 }

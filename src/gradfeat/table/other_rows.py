@@ -266,10 +266,11 @@ def _sums(
     columns = [np.where(np.abs(v) <= LARGEST, v, np.nan) for v in few]  # whose sums are finite
     by_label = [(name, *_groups(as_text(text))) for name, text in texts.items()]
     by_label.append(("", *_groups(pd.Series(np.arange(len(w))))))  # a row without a label
+    by_level = [_parts(columns, w, codes, members) for _, codes, _, members in by_label]
     for levels in range(1, _LEVELS + 1):
         found: dict[bytes, _SumRows] = {}
-        for name, codes, labels, members in by_label:
-            parts = _parts(columns, w, codes, members, levels)
+        for (name, codes, labels, members), each in zip(by_label, by_level, strict=True):
+            parts = each[levels - 1]
             for g in np.flatnonzero(parts) if (parts > 0).sum() <= _MOST_GROUPS else ():
                 own = members[1][members[0] == g]
                 rows = np.isin(codes, own) & (w > 0)
@@ -327,28 +328,32 @@ def _parts(
     w: NDArray[np.float64],
     codes: NDArray[np.intp],
     members: NDArray[np.intp],
-    levels: int,
-) -> NDArray[np.intp]:
-    """How many parts of all numbers, of ``levels + 1``, each group's are; 0 where they are none."""
+) -> list[NDArray[np.intp]]:
+    """Of 2, 3 and 4 parts of all numbers (1, 2 and 3 levels) how many each group has, or 0."""
     if not members.size:
-        return np.zeros(0, int)
+        return [np.zeros(0, int)] * _LEVELS
 
     def sums(x: NDArray[np.float64]) -> NDArray[np.float64]:
         each = np.bincount(codes[codes >= 0], x[codes >= 0], members[1].max() + 1)
         return np.bincount(members[0], each[members[1]]).astype(float)
 
-    k = np.arange(1, levels + 1)[:, None]
-    there, near, digits = np.zeros(members[0].max() + 1), 0, 0
-    for v in columns:
+    parts = [np.arange(1, levels + 1) for levels in range(1, _LEVELS + 1)]
+    share = np.concatenate([k / (k[-1] + 1) for k in parts])[:, None]
+    there = np.zeros(members[0].max() + 1)
+    near, digits = np.zeros((2, len(share), len(there)))
+    for number, v in enumerate(columns):
+        if not near.any() and (there >= len(columns) - number).all():
+            break  # no group can have most columns
         seen = ~np.isnan(v)
         x = np.where(seen, v, 0.0) * w
         own, has = sums(x), sums(seen * w) > 0
-        off = np.abs(own - k * x.sum() / (levels + 1))
+        off = np.abs(own - share * x.sum())
         same = has & (off <= _ROUNDED * np.abs(own) + 1e-9 * np.abs(x).sum())
         size = np.log10(np.clip(np.abs(own) / _step(v[seen]), 1.0, 1 / _ROUNDED))
         there, near, digits = there + has, near + same, digits + same * size
     good = (near > _SHARE * there) & (digits >= _DIGITS) & (3 * sums(w) <= w.sum())
-    return np.where(good.any(axis=0), good.argmax(axis=0) + 1, 0)
+    found = np.split(good, np.cumsum([len(k) for k in parts])[:-1])
+    return [np.where(one.any(axis=0), one.argmax(axis=0) + 1, 0) for one in found]
 
 
 def _step(values: NDArray[np.float64]) -> float:
