@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,16 @@ def test_a_kernel_is_chosen_with_a_bandwidth_and_a_penalty_of_its_own():
     )
     assert model.settings_ == product.settings_
     assert float(model.score(X[test], y[test])) > 0.6
+
+
+def test_kernels_are_compared_before_one_is_tuned():
+    """On a busy machine the first kernel alone was searched, and the verdict was on it."""
+    X = np.random.default_rng(0).standard_normal((300, 6))
+    y = np.sign(np.sin(3 * X)).sum(1)
+    looks = itertools.count()  # time is over after so many looks at the clock: five folds a kernel
+    with within(Deadline(25.0, clock=lambda: float(next(looks)))):
+        settings = KernelRegressor(kernel=None).fit(X, y).settings_
+    assert settings["kernel"] == "laplace-l1"
 
 
 def test_kernels_after_the_first_are_tried_for_as_long_as_there_is_time():

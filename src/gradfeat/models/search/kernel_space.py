@@ -12,7 +12,6 @@ from torch import Tensor
 
 from ...maths.activations import Erf
 from ...maths.blocks import Block
-from ...maths.deadline import deadline_passed
 from ...maths.memory import allowed_bytes
 from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
@@ -30,7 +29,16 @@ from ..solvers.nystrom import Nystrom
 from ..solvers.nystrom_cg import NystromCG
 from ..solvers.nystrom_direct import NystromDirect
 from ..solvers.richardson import Richardson
-from .search import Effort, FinishedFit, GridSpace, MethodSetting, Space, Trial
+from .search import (
+    Effort,
+    FinishedFit,
+    GridSpace,
+    MethodSetting,
+    Space,
+    Trial,
+    evaluate,
+    first_trial,
+)
 
 _KERNELS: Final[dict[str, Callable[[float], Kernel]]] = {
     "laplace": Laplace,
@@ -184,12 +192,18 @@ class AnyKernel(Space[KernelSetting]):
         return self.spaces[0].fit(setting, rows, seed)
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[KernelSetting]:
-        """The best of the first kernel, and of the others that were tried on as many rows."""
-        found = [self.spaces[0].best(data, seed, effort)]
+        """The start of every kernel, then their searches, that of the best start first.
+
+        So that where time is short the kernels are compared before one of them is tuned.
+        """
+        first = first_trial(self.spaces[0], self.start, data, seed, effort.rows)
+        starts = [(first, self.spaces[0])]
         for space in self.spaces[1:]:
-            if not deadline_passed():
-                found.append(space.best(data, seed, effort))
-        return min((t for t in found if len(t.y) == len(found[0].y)), key=lambda t: t.loss)
+            trial = evaluate(space, space.start, data, seed, effort.rows)
+            starts += [] if trial is None else [(trial, space)]
+        starts.sort(key=lambda one: one[0].loss)
+        found = [space.after(trial, data, seed, effort) for trial, space in starts]
+        return min(found, key=lambda trial: trial.loss)
 
 
 def median_distance(X: Tensor, p: float = 2.0) -> float:

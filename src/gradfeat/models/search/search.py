@@ -159,7 +159,14 @@ class GridSpace(Space[SettingT]):
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[SettingT]:
         """By passes over the axes; each setting is fitted once, ties go to the one tried first."""
-        best = first_trial(self, self.start, data, seed, effort.rows)
+        return self.after(
+            first_trial(self, self.start, data, seed, effort.rows), data, seed, effort
+        )
+
+    def after(
+        self, best: Trial[SettingT], data: Block, seed: int, effort: Effort
+    ) -> Trial[SettingT]:
+        """The same, with the trial of the start as it is known."""
         seen = {self.start}
         for _ in range(effort.sweeps):
             for axis, values in self.axes.items():
