@@ -83,7 +83,8 @@ def test_light_dark_and_print():
     html = source("regression")
     assert "prefers-color-scheme: dark" in html
     assert "@media print" in html
-    assert "default-src 'none'" in html
+    for rule in ("default-src", "base-uri", "form-action"):
+        assert f"{rule} 'none'" in html
 
 
 def test_a_title_that_is_wider_than_its_figure_is_not_cut():

@@ -57,6 +57,23 @@ def test_a_table_without_a_column_is_refused(model):
         next(pieces)
 
 
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # of scikit-learn's own product
+def test_predictions_that_are_no_finite_numbers_are_refused_with_their_count(tmp_path):
+    """In a file of pieces, and in memory; of a linear model whose products pass the floats."""
+    few = pd.DataFrame({"x": np.arange(8.0)})
+    model = TableModel(LinearRegression()).fit(few, few["x"])
+    model.estimator_.coef_ = np.array([1e307])
+    far = pd.DataFrame({"x": [1.0, 2.0, 1e3, 3.0, -1e3]})
+    far.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "p.csv").write_text("old")
+    pieces = Predictor(model).frames(tables(tmp_path / "t.csv", piece_rows=2))
+    with pytest.raises(TableError, match=r"of 2 rows of 5 are no finite numbers .*line 4"):
+        write_predictions(pieces, tmp_path / "p.csv")
+    assert (tmp_path / "p.csv").read_text() == "old"
+    with pytest.raises(TableError, match="of 2 rows of 5 are no finite numbers"):
+        model.predict(far)
+
+
 def test_what_fails_midway_leaves_the_old_file(model, tmp_path):
     out = tmp_path / "p.csv"
     out.write_text("old")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from decimal import Decimal
 from itertools import pairwise
@@ -345,3 +346,17 @@ def test_dates_and_days_go_together_and_with_text(tmp_path):
         frame = held(ParquetTables(tmp_path / f"{files}.parquet"))
         found = pd.to_datetime(frame["x"], format="ISO8601")
         assert found.dt.day.tolist() == [1, 2, 1, 2, 3][: len(frame)], read
+
+
+def test_a_change_that_keeps_size_and_time_is_noticed(tmp_path):
+    path = tmp_path / "a.parquet"
+    table = pa.table({"x": pa.array([1, 2, 3, 4]), "y": pa.array([1, 0, 1, 0])})
+    pq.write_table(table, path, compression="none")
+    before, kept = ParquetTables(path).fingerprint, path.stat()
+    data = bytearray(path.read_bytes())
+    place = data.index((4).to_bytes(8, "little"))
+    data[place] = 5
+    path.write_bytes(data)
+    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (kept.st_size, kept.st_mtime_ns)
+    assert ParquetTables(path).fingerprint != before
