@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from ...errors import SourceError
-from .header_rows import (
+from .records import (
     Fields,
     is_header,
     is_number,
@@ -21,9 +21,10 @@ from .header_rows import (
     looks_like_row,
     names_alone,
     names_of_two,
+    not_blank,
+    record_ends,
     titles,
 )
-from .records import not_blank, record_ends
 from .text_options import BLANKS, TextOptions
 from .words import listing
 
