@@ -113,7 +113,7 @@ def test_curves_of_several_settings_are_those_of_the_first_as_the_caption_says(t
     figure = drawn("shi22-accuracy", table, tmp_path)
     words = " ".join(figure.get_supxlabel().split())
     assert "p_o = 0.25, 8 neurons. Points: one seed." in words
-    assert "Network by k and p_o" in [ax.get_title(loc="left") for ax in figure.axes]
+    assert "Network by k and $p_o$" in [ax.get_title(loc="left") for ax in figure.axes]
 
 
 def test_theory_of_both_steps_is_drawn_along_n(tmp_path):

@@ -35,7 +35,7 @@ ROOMS: Final = {
     "lab": Room(3_577, 19),
     "maths": Room(4_507, 33),
     "models": Room(11_319, 70),
-    "planning": Room(1_461, 10),
+    "planning": Room(1_467, 10),
     "reports": Room(976, 4),
     "rows": Room(6_914, 32),
     "table": Room(11_093, 44),

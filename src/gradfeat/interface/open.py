@@ -214,7 +214,7 @@ class Asked:
 def in_python(sentence: str, function: Callable[..., Any]) -> str:
     """A sentence with parameters of `function` in the place of options of the command line.
 
-    >>> def fit(*, task: Literal["regression"], header: bool | None, ignore: Sequence[str]): ...
+    >>> def fit(*, task: Literal["regression"], header: bool | None, ignore: list[str]): ...
     >>> in_python("use --task regression, --no-header or leave --ignore 'a' and --x out", fit)
     "use task='regression', header=False or leave ignore='a' and --x out"
     """
