@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from safetensors.numpy import load as from_bytes
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeClassifier
 
 from gradfeat import LinearRegressor, load, save
 from gradfeat.errors import EngineError, ModelFileError, SourceError, StoreError
@@ -54,6 +54,23 @@ def test_a_state_that_is_another_is_refused(models, tmp_path, name, text):
     contents = read(models / name)
     write_state(tmp_path / "m", contents.kind, text, dict(contents.arrays))
     with pytest.raises(ModelFileError, match=r"^[^\n]*\.$"):
+        load(tmp_path / "m")
+
+
+def test_an_estimator_of_another_task_is_refused(models, tmp_path):
+    """A file that says so: fields of a saved model of a quantity with a list of classes."""
+    contents = read(models / "table")
+    for classes in (["p", "q"], ["p", "q", "r"]):
+        state = {**contents.state, "classes": classes}
+        write_state(tmp_path / "m", contents.kind, json.dumps(state), dict(contents.arrays))
+        with pytest.raises(ModelFileError, match="classes and an estimator of others: restore"):
+            load(tmp_path / "m")
+    frame = pd.DataFrame({"a": np.arange(12.0)})
+    save(TableModel(RidgeClassifier()).fit(frame, np.arange(12) % 3), tmp_path / "three")
+    contents = read(tmp_path / "three")
+    state = {**contents.state, "classes": ["0", "1"]}
+    write_state(tmp_path / "m", contents.kind, json.dumps(state), dict(contents.arrays))
+    with pytest.raises(ModelFileError, match="holds a model of 2 classes and an estimator of"):
         load(tmp_path / "m")
 
 

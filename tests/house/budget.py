@@ -38,7 +38,7 @@ ROOMS: Final = {
     "planning": Room(1_467, 10),
     "reports": Room(976, 4),
     "rows": Room(6_914, 32),
-    "table": Room(11_093, 44),
+    "table": Room(11_108, 44),
     "tasks": Room(2_211, 18),
     "theory": Room(6_370, 32),
 }

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from gradfeat.errors import TableError
+from gradfeat.table.row_sample import typed
 from gradfeat.table.target import prepare_target, too_many
 
 N = 12
@@ -119,3 +120,9 @@ def test_a_target_of_moments_is_named_so(cell, kind):
     moments = pd.date_range("2020-01-01", periods=300, freq="23h13s")
     values = pd.Series([cell.format(moment) for moment in moments])
     assert f"holds {kind} (such as" in str(too_many("y", "300", values))
+
+
+def test_classes_beyond_whole_floats_are_numbers():
+    found = prepare_target(pd.DataFrame({"y": [2.0**63, 0.0] * 3}), "y", "classification")
+    assert found.labels == "number"
+    assert typed(found.classes, found.labels).tolist() == [0.0, 2.0**63]

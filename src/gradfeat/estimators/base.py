@@ -343,7 +343,7 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         self._inputs = Standardiser(**under_prefix("inputs", arrays))
         self._outputs = Standardiser(**under_prefix("outputs", arrays))
         self.n_features_in_ = state["n_features"]
-        set_names(self, state["feature_names"] if state["named"] else None)
+        set_names(self, state["feature_names"] if state["named"] is True else None)
         self.first_gradient_ = state["first_gradient"] and GradientTest(**state["first_gradient"])
         found = state.get("gradient_features")
         held = under_prefix("gradient_features", arrays)

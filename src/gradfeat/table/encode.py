@@ -282,8 +282,10 @@ class TableEncoder:
         about = contents.state
         try:
             encoder = TableEncoder(about["missing"], category=about["category"])
+            plans = tuple(_plan(plan) for plan in about["plans"])
+            hash(plans)  # TypeError where a file has a list in the place of a text
             encoder._set(
-                tuple(_plan(plan) for plan in about["plans"]),
+                plans,
                 tuple(Encoded(**part) for part in about["encoded"]),
                 tuple(ColumnNote(**note) for note in about["notes"]),
             )

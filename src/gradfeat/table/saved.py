@@ -111,6 +111,7 @@ def _model(contents: Contents, file: Path) -> Any:
             from gradfeat.table.table_model import TableModel
 
             model = TableModel.from_contents(contents)
+            _check_task(model, file)
             model.predictions(model.encoder.missing_row())
             return model
         if contents.kind == "TableEncoder":
@@ -122,6 +123,18 @@ def _model(contents: Contents, file: Path) -> Any:
         from gradfeat.estimators.persistence import estimator_from
 
         return estimator_from(contents, file)
+
+
+def _check_task(model: Any, file: Path) -> None:
+    """Refuse an estimator of quantities in a model of classes, and the other way round."""
+    from gradfeat.estimators.checks import classifies
+
+    known, fitted = len(model.classes), classifies(model.estimator_)
+    if fitted != (known > 0) or (fitted and max(model.estimator_.classes_) >= known):
+        raise ModelFileError(
+            f"{file} holds a model of {known or 'no'} classes and an estimator of others: restore "
+            "a good copy, or fit again."
+        )
 
 
 def fitted_on(about: Mapping[str, Any]) -> str:

@@ -157,7 +157,7 @@ def prepare_target(
     classes = _classes(target, column, text)
     codes = text.map({label: code for code, label in enumerate(classes)}).to_numpy(dtype=np.int64)
     dropped, kind = int((~kept).sum()), label_kind(column)
-    if kind == "number" and bool((_numbers(column) % 1 == 0).all()):
+    if kind == "number" and all(label.lstrip("-").isdigit() for label in classes):
         kind = "integer"  # stored as floats beside gaps
     return Target(codes, chosen, classes, rows, dropped, remark, labels=kind)
 
