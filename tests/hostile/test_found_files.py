@@ -74,6 +74,23 @@ def test_an_estimator_of_another_task_is_refused(models, tmp_path):
         load(tmp_path / "m")
 
 
+def test_names_of_columns_are_taken_only_where_a_file_says_so(models, tmp_path):
+    contents = read(models / "bare")
+    state = {**contents.state, "named": "[[[]]]"}
+    write_state(tmp_path / "m", contents.kind, json.dumps(state), dict(contents.arrays))
+    assert load(tmp_path / "m").predict(np.zeros((1, 1))).shape == (1,)  # without a warning
+
+
+def test_a_list_in_the_place_of_a_separator_is_refused(models, tmp_path):
+    contents = read(models / "table")
+    state = json.loads(json.dumps(contents.state))
+    plans = state["parts"]["encoder"]["state"]["plans"]
+    next(plan for plan in plans if "format" in plan)["format"]["thousands"] = []
+    write_state(tmp_path / "m", contents.kind, json.dumps(state), dict(contents.arrays))
+    with pytest.raises(ModelFileError, match=r"^[^\n]*\.$"):
+        load(tmp_path / "m")
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_model_with_arrays_that_are_not_finite_does_not_load(models, tmp_path, value):
     contents = read(models / "bare")
