@@ -34,7 +34,7 @@ ROOMS: Final = {
     "interface": Room(1_244, 6),
     "lab": Room(3_577, 19),
     "maths": Room(4_507, 33),
-    "models": Room(11_319, 70),
+    "models": Room(11_321, 70),
     "planning": Room(1_467, 10),
     "reports": Room(976, 4),
     "rows": Room(6_914, 32),

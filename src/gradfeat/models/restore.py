@@ -39,14 +39,16 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
         case {"type": "Trees"}:
             return Trees(**tensors)
         case {"type": "TwoLayer", "activation": activation}:
-            return TwoLayer(**tensors, activation=activation_from_spec(activation))
+            return _two_layer(tensors, activation)
         case {"type": "Linearised", "start": start}:
             moved = {name: tensors[name] for name in ("W", "b", "a")}
             inner = {k.removeprefix("start."): v for k, v in tensors.items() if k not in moved}
-            return Linearised(
-                TwoLayer(**inner, activation=activation_from_spec(start["activation"])), **moved
-            )
+            return Linearised(_two_layer(inner, start["activation"]), **moved)
     raise ValueError(f"the predictor {dict(spec)!r} is not known to this version of gradfeat.")
+
+
+def _two_layer(tensors: Mapping[str, Any], activation: Mapping[str, Any]) -> TwoLayer:
+    return TwoLayer(**tensors, activation=activation_from_spec(activation))
 
 
 def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
