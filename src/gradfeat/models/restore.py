@@ -47,7 +47,7 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
     raise ValueError(f"the predictor {dict(spec)!r} is not known to this version of gradfeat.")
 
 
-def _two_layer(tensors: Mapping[str, Any], activation: Mapping[str, Any]) -> TwoLayer:
+def _two_layer(tensors: Mapping[str, Any], activation: dict[str, Any]) -> TwoLayer:
     return TwoLayer(**tensors, activation=activation_from_spec(activation))
 
 
