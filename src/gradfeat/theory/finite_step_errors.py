@@ -69,7 +69,7 @@ def finite_step_errors(
     found, solved = [], None
     for p, q, lam, size, of, noise, p0, m1, g in zip(*flat, *starts, strict=True):
         own = Teacher(teacher.target, noise)
-        errors, solved = step.errors(p, q, lam, size, of, own, p0, (m1, g), solved)
+        errors, solved = step.errors(_Cell(p, q, lam, size, of, own, p0, (m1, g)), solved)
         found.append(errors)
     return RidgeErrors(*np.reshape(found, (-1, 3)).T.reshape(3, *arrays[0].shape))
 
@@ -114,13 +114,27 @@ def finite_step_share(
     start, near, found = (float(traces.m1), float(traces.g)), None, []
     for size in np.ravel(eta):
         _check(size, n)
-        fit = step.fitted(phi, psi, penalty, size, n, teacher, phi, start, near)
+        fit = step.fitted(_Cell(phi, psi, penalty, size, n, teacher, phi, start), near)
         if fit is None:
             found.append(np.nan)
             continue
         form, near = fit
         found.append(form.held(part, *near.values) / part.norm_squared())
     return np.reshape(found, np.shape(eta))
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One setting of a call; `start`: r and g to begin from."""
+
+    phi: float
+    psi: float
+    penalty: float
+    eta: float
+    n: float
+    teacher: Teacher
+    gradient_phi: float
+    start: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -134,25 +148,17 @@ class _Step:
     head: HeadLaw
 
     def errors(
-        self,
-        phi: float,
-        psi: float,
-        penalty: float,
-        eta: float,
-        n: float,
-        teacher: Teacher,
-        gradient_phi: float,
-        start: tuple[float, float],
-        near: StepResolvent | None,
+        self, cell: _Cell, near: StepResolvent | None
     ) -> tuple[tuple[float, float, float], StepResolvent | None]:
         """Training loss, training error and test error; and what a like step may start from."""
-        _check(eta, n)
-        if eta == 0 and moments(self.activation)[0] == 0:
-            setting = (phi, psi, penalty, self.activation, teacher)
+        penalty = cell.penalty
+        _check(cell.eta, cell.n)
+        if cell.eta == 0 and moments(self.activation)[0] == 0:
+            setting = (cell.phi, cell.psi, penalty, self.activation, cell.teacher)
             known = random_feature_errors(*setting, rows=self.rows, intercept=self.intercept)
             parts = known.training_loss, known.training_error, known.test_error
             return (float(parts[0]), float(parts[1]), float(parts[2])), near
-        found = self.fitted(phi, psi, penalty, eta, n, teacher, gradient_phi, start, near)
+        found = self.fitted(cell, near)
         if found is None:
             return (np.nan, np.nan, np.nan), near
         form, solved = found
@@ -165,28 +171,17 @@ class _Step:
         ratio = solved.ratio
         return (penalty * loss, -(penalty**2) * ratio * even, -left_out / ratio), solved
 
-    def fitted(
-        self,
-        phi: float,
-        psi: float,
-        penalty: float,
-        eta: float,
-        n: float,
-        teacher: Teacher,
-        gradient_phi: float,
-        start: tuple[float, float],
-        near: StepResolvent | None = None,
-    ) -> tuple[_Form, StepResolvent] | None:
+    def fitted(self, cell: _Cell, near: StepResolvent | None) -> tuple[_Form, StepResolvent] | None:
         """The form of the fit and its resolvent; None where the gradient's rest is too large."""
-        width, ratio = n * phi / psi, psi / phi
-        setting = (self.activation, teacher, self.residual, width)
-        direction = gradient_direction(gradient_phi, *setting)
-        if rest_share(eta, width, gradient_phi, direction, self.activation) > MOST_REST:
+        phi, psi, teacher, own = cell.phi, cell.psi, cell.teacher, cell.gradient_phi
+        width, ratio = cell.n * phi / psi, psi / phi
+        direction = gradient_direction(own, self.activation, teacher, self.residual, width)
+        if rest_share(cell.eta, width, own, direction, self.activation) > MOST_REST:
             return None
-        sizes = {"eta": eta, "phi": gradient_phi, "width": width}
+        sizes = {"eta": cell.eta, "phi": own, "width": width}
         grid = step_grid(self.activation, direction, **sizes, head=self.head)
-        form = _Form.of(grid, teacher, direction, phi, psi, n, self.rows, self.intercept)
-        return form, solve(grid, phi, ratio, penalty * ratio, start, near)
+        form = _Form.of(grid, teacher, direction, phi, psi, cell.n, self.rows, self.intercept)
+        return form, solve(grid, phi, ratio, cell.penalty * ratio, cell.start, near)
 
 
 @dataclass(frozen=True)
