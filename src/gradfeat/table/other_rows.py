@@ -307,20 +307,16 @@ def _groups(text: pd.Series) -> _Groups:
     """
     codes, labels = pd.factorize(text)
     ends: dict[str, list[int]] = defaultdict(list)
-    for i, label in (
-        enumerate(labels) if labels.dtype == object and len(labels) <= _MOST_LABELS else ()
-    ):
+    worded = labels.dtype == object and len(labels) <= _MOST_LABELS
+    for i, label in enumerate(labels if worded else ()):
         words = str(label).casefold().split()
         for word in {words[0], words[-1]}:
             ends[word].append(i)
     several = [members for members in ends.values() if len(members) > 1]
     pairs = [(len(labels) + g, i) for g, members in enumerate(several) for i in members]
     each = np.arange(len(labels))
-    return (
-        codes,
-        np.asarray(labels),
-        np.hstack([[each, each], np.array(pairs, int).reshape(-1, 2).T]),
-    )
+    members = np.hstack([[each, each], np.array(pairs, int).reshape(-1, 2).T])
+    return codes, np.asarray(labels), members
 
 
 def _parts(
@@ -360,9 +356,8 @@ def _step(values: NDArray[np.float64]) -> float:
     """The place after the point that numbers are written to, down to 1e-6."""
     some = values[:_MOST_LABELS]
     for step in 10.0 ** -np.arange(6):
-        if (
-            np.abs(some / step - np.round(some / step)) < 1e-6 * np.maximum(1, np.abs(some / step))
-        ).all():
+        steps = some / step
+        if (np.abs(steps - np.round(steps)) < 1e-6 * np.maximum(1, np.abs(steps))).all():
             return float(step)
     return 1e-6
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from gradfeat.errors import SourceError, TableError
 from gradfeat.maths.files import replacing
-from gradfeat.rows.sources.open import PARQUET_ENDINGS
+from gradfeat.rows.sources.files import PACKED_ENDINGS
+from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.read import KeptColumns, columns_named
 from gradfeat.table.results import UnreadCells
@@ -29,7 +30,7 @@ AT_ONCE = 2**15
 #: Names of files of text with tabs, of JSON lines, and of formats that are read but not written.
 _TAB_ENDINGS, _LINES_ENDINGS = (".tsv", ".tab"), (".jsonl", ".ndjson")
 _OTHER_ENDINGS = (
-    ".json", ".xlsx", ".xls", ".feather", ".arrow", ".orc", ".gz", ".bz2", ".xz", ".zip", ".zst",
+    *(".json", ".xls", ".orc", ".zst"), *EXCEL_ENDINGS, *ARROW_ENDINGS, *PACKED_ENDINGS
 )  # fmt: skip
 
 
