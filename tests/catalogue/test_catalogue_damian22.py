@@ -178,7 +178,7 @@ def test_phases_claims_fail_where_the_exponents_are_those_of_a_kernel_and_the_re
     table = made_up("damian22-phases")
     step = table["method"] == "gradient step"
     d, r, little = table["d"].to_numpy(float), table["r"].to_numpy(float), 1 + jitter(table)
-    table["needed"] = np.where(step, d**2 * r, d**3) * little
+    table["needed"] = np.where(step, d**1.9 * r, d**3) * little
     found = {32: damian22_phases.theory("gradient step", 32, 1, 3)["aligned"]}
     table["aligned"] = np.where(step, d**2 * found[32] / 32**2, np.nan) * little
     assert outcomes("damian22-phases", table) == ["holds"] * 5

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gradfeat.catalogue.rad24_lowrank import EXPERIMENT, KNOWN, batch
+from gradfeat.catalogue.rad24_lowrank import EXPERIMENT, batch
 from gradfeat.lab import judge
 from gradfeat.maths.streams import stream
 from gradfeat.models.kernel_ridge import KernelRidge
@@ -21,10 +21,10 @@ SMALL = {"target": "gated", "d": 5, "n": 80, "bandwidth": 5.0, "n_test": 200}
 
 
 def made_up() -> pd.DataFrame:
-    """The quick grid with what is known: every claim holds."""
+    """The quick grid with errors that fall as in the source: every claim holds."""
     table = pd.DataFrame([{**p.cell, "seed": p.seed} for p in EXPERIMENT.points("quick")])
     gated, plain = table["target"] == "gated", table["gradients"] == "plain"
-    mse = np.array([*KNOWN, 0.002])[table["round"]]
+    mse = np.array([0.0123, 0.0063, 0.0032, 0.0024, 0.0021, 0.002])[table["round"]]
     product = np.array([0.9, 0.2, 0.12, 0.1, 0.09, 0.09])[table["round"]] + 0.02 * plain
     scale = 1 + 1e-4 * table["seed"]
     table["mse"] = np.where(gated, mse, product) * scale
@@ -37,8 +37,8 @@ def outcomes(table: pd.DataFrame) -> list[str]:
     return [verdict.outcome for _, verdict in judge(EXPERIMENT, table)]
 
 
-def test_claims_hold_on_the_known_errors():
-    assert outcomes(made_up()) == ["holds"] * 7
+def test_claims_hold_on_errors_that_fall():
+    assert outcomes(made_up()) == ["holds"] * 6
 
 
 def test_claims_fail_where_no_update_helps():
@@ -48,7 +48,7 @@ def test_claims_fail_where_no_update_helps():
     table["r2"] = 0.2 + 1e-4 * table["seed"]
     table["alignment"] = table["alignment"] / 2
     found = outcomes(table)
-    assert [found[i] for i in (0, 1, 2, 3, 5, 6)] == ["fails"] * 6
+    assert [found[i] for i in (0, 1, 2, 4, 5)] == ["fails"] * 5
 
 
 @pytest.mark.parametrize(("target", "last"), [("gated", 5), ("product", 3)])
@@ -58,22 +58,23 @@ def test_one_update_that_harms_is_enough_to_fail(target, last):
     assert outcomes(table)[0] == "fails"
 
 
-def test_the_claim_on_known_errors_fails_at_twice_one_of_them():
+@pytest.mark.parametrize("update", [0, 5])
+def test_the_claim_on_first_and_last_error_fails_at_twice_one_of_them(update):
     table = made_up()
-    table.loc[(table["target"] == "gated") & (table["round"] == 2), "mse"] *= 2
-    assert outcomes(table)[2] == "fails"
+    table.loc[(table["target"] == "gated") & (table["round"] == update), "mse"] *= 2
+    assert outcomes(table)[1] == "fails"
 
 
 def test_the_claim_on_centring_fails_where_plain_gradients_do_better():
     table = made_up()
     table.loc[(table["target"] == "product") & (table["gradients"] == "plain"), "mse"] /= 2
-    assert outcomes(table)[4] == "fails"
+    assert outcomes(table)[3] == "fails"
 
 
 def test_one_direction_lost_of_three_is_not_found():
     table = made_up()
     table.loc[table["target"] == "gated", "alignment"] *= 0.9
-    assert outcomes(table)[5] == "fails"
+    assert outcomes(table)[4] == "fails"
 
 
 def test_round_0_is_kernel_ridge_and_rounds_do_not_depend_on_which_are_asked():

@@ -40,15 +40,15 @@ def test_walsh_twice_is_the_size_times_the_function():
 def test_one_set_a_query_takes_any_tolerance_below_a_half(tolerance, learns):
     queries = Queries(6, subsets_of(6, 3))
     groups = [np.array([i]) for i in range(20)]
-    guesses = [queries.learn(groups, tolerance, 40, A)[1] for A in range(20)]
+    guesses = [queries.learn(groups, tolerance, A)[1] for A in range(20)]
     assert (guesses == list(range(20))) is learns
 
 
-def test_a_budget_that_ends_leaves_the_first_set_that_agrees():
+def test_queries_end_where_one_set_is_left():
     queries = Queries(6, subsets_of(6, 3))
     groups = [np.array([i]) for i in range(20)]
-    assert queries.learn(groups, 0.4, 3, 19) == (3, 3)
-    assert queries.learn(groups, 0.4, 3, 1) == (2, 1)
+    assert queries.learn(groups, 0.4, 1) == (2, 1)
+    assert queries.learn(groups, 0.4, 19) == (19, 19)
 
 
 def test_groups_trade_queries_for_tolerance():
@@ -62,12 +62,11 @@ def test_each_claim_fails_where_its_number_is_wrong():
         {"D": D, "power": p, "k": 3, "hidden": 30, "seed": s}
         for D, p, s in product([6, 8], [0.0, 0.67], range(3))
     ]
-    right = pd.DataFrame(cells).assign(below_excess=1e-4, over_bound=5.0, share_asked=0.95)
+    right = pd.DataFrame(cells).assign(over_bound=5.0, share_asked=0.95)
     right["over_bound"] += 1e-3 * right["seed"]
-    assert [v.outcome for _, v in judge(EXPERIMENT, right)] == ["holds"] * 4
+    assert [v.outcome for _, v in judge(EXPERIMENT, right)] == ["holds"] * 3
     for place, metric, wrong in (
-        (0, "below_excess", -0.1), (1, "over_bound", 0.5), (2, "share_asked", 0.5),
-        (3, "over_bound", 9.0),
+        (0, "over_bound", 0.5), (1, "share_asked", 0.5), (2, "over_bound", 9.0)
     ):  # fmt: skip
         table = right.assign(**{metric: wrong + 1e-4 * right["seed"]})
         assert judge(EXPERIMENT, table)[place][1].outcome == "fails"

@@ -265,8 +265,8 @@ is seen. The theorem is an upper bound: in r a slower growth is no contradiction
         "The direction is found at the sample size that signal and sampling variance of the"
         " gradient predict, within 30 % at d = 32."
         " [Damian22, Lemma 1; the delta method]": near("aligned", theory, 0.3, {**STEP, "d": 32}),
-        "The loss of one gradient step needs no more than n ~ d^2: the exponent is below 2.5."
-        " [Damian22, Theorem 1]": slope("needed", "d", -math.inf, 2.5, STEP),
+        "The loss of one gradient step needs no more than n ~ d^2: the exponent is below 2."
+        " [Damian22, Theorem 1]": slope("needed", "d", -math.inf, 2.0, STEP),
         "The NTK's sample size grows with d by a larger power than that of one gradient step."
         " [Damian22, Theorem 1; Ghorbani et al. 2021, Theorem 4]": steeper(
             "needed", "d", STEP, KERNEL

@@ -197,7 +197,7 @@ EXPERIMENT = Experiment(
         "|G - c_1 a beta^T| over |c_1 a beta^T| falls against n, by a power between -1/2 and -1/4:"
         " 1/2 with a logarithm, from the largest of N entries of a."
         " [Moniri24, rank-one approximation of the gradient]": each(
-            "activation", slope("gradient_rest", "n", -0.55, -0.25)
+            "activation", slope("gradient_rest", "n", -0.5, -0.25)
         ),
         "Rows of the rest do not get smaller than those of the rank-one part: their ratio keeps its"
         " size over n, with a power between -0.05 and 0.05."

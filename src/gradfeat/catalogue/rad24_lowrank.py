@@ -14,7 +14,6 @@ from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
 from gradfeat.lab import Experiment, above, agrees, below, every, greater, lazy, ordered, within
-from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, one_of, positive
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 TARGETS: Final = {"gated": r"$x_0 x_1 1\{x_2 > 0\}$", "product": r"$x_0 x_1$"}
 GRADIENTS: Final = ("plain", "centred")
-#: MSE after 0, 1, ... updates on the gated target, d = 20 and n = 4,000.
-KNOWN: Final = (0.0123, 0.0063, 0.0032, 0.0024, 0.0021)
 MOST_ROUNDS: Final = 100
 
 
@@ -223,13 +220,6 @@ CENTRED: Final = {**PRODUCT, "gradients": "centred"}
 PLAIN: Final = {**PRODUCT, "gradients": "plain"}
 
 
-def _known() -> Check:
-    """Each round within a factor of 1.5 of what is known."""
-    return every(
-        *(within("mse", v / 1.5, v * 1.5, {**GATED, "round": t}) for t, v in enumerate(KNOWN))
-    )
-
-
 EXPERIMENT = Experiment(
     name="rad24-lowrank",
     question="How far does the test error fall, update by update, as a kernel learns its features?",
@@ -257,12 +247,16 @@ EXPERIMENT = Experiment(
             ordered("mse", "round", {**GATED, "round": ROUNDS}, increasing=False),
             ordered("mse", "round", {**CENTRED, "round": ROUNDS[:4]}, increasing=False),
         ),
-        "On the gated product (d = 20, n = 4,000) the MSE is below .003 after five updates."
-        " [Rad24, the low-rank examples]": below("mse", 0.003, {**GATED, "round": 5}),
-        "By round it is .0123, .0063, .0032, .0024, .0021, within a factor of 1.5."
-        " [Rad24, the low-rank examples]": _known(),
-        "On the product (d = 100, n = 2,000) R2 is above .88 after five updates, gradients centred."
-        " [Rad24, the low-rank examples]": above("r2", 0.88, {**CENTRED, "round": 5}),
+        "On the gated product (d = 20, n = 4,000) the MSE of kernel ridge, .012 within a tenth,"
+        " falls below a quarter of .012 in five updates."
+        " [Rad24, the low-rank examples: .012 to .002]": every(
+            within("mse", 0.0108, 0.0132, {**GATED, "round": 0}),
+            below("mse", 0.003, {**GATED, "round": 5}),
+        ),
+        "On the product (d = 100, n = 2,000) R2 is .9, within .03, after five updates, gradients"
+        " centred. [Rad24, the low-rank examples: about .9]": within(
+            "r2", 0.87, 0.93, {**CENTRED, "round": 5}
+        ),
         "Centred gradients leave a smaller error there than plain ones."
         " [Rad24, Algorithm 1 with centred gradients]": greater(
             "mse", {**PLAIN, "round": 5}, {**CENTRED, "round": 5}
