@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import gradfeat
+from gradfeat.errors import TableError
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.prepared import prepare
@@ -80,7 +82,7 @@ def test_subjects_that_come_again_are_groups_and_no_leak(names, streamed):
     assert re.search(
         r"Rows come in 80 groups by 'patient' \(9\d % of the variance of 'y' lies", told
     )
-    assert "GroupKFold of scikit-learn with a TableModel" in told
+    assert "--group-column 'patient' tests on groups that were not learned from." in told
     assert "if it is known only once" not in told
 
 
@@ -98,3 +100,26 @@ def test_levels_whose_rows_differ_are_no_subjects():
 def test_numbers_that_have_no_squares_order_rows_without_a_warning():
     frame = series(300)
     said(frame.assign(far=10.0 ** (np.arange(300) % 150), y=np.arange(300)))
+
+
+def test_scores_of_new_groups_are_not_those_of_rows_that_the_model_knows_the_group_of():
+    """Nothing of a patient tells of another: all that a random split learns are the patients."""
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(60), 10)
+    frame = pd.DataFrame({"patient": who, "x": rng.normal(size=60)[who]})
+    frame["y"] = rng.normal(size=60)[who] + 0.1 * rng.normal(size=600)
+    asked = {"methods": ["boosting"], "time": 1.0}
+    mixed = gradfeat.compare(frame, "y", **asked)
+    apart = gradfeat.compare(frame, "y", group_column="patient", **asked)
+    assert "Rows come in" in " ".join(remark.text for remark in mixed.results.remarks)
+    assert mixed.table["R2"].iloc[0] > 0.8
+    assert apart.table["R2"].iloc[0] < 0.3
+    assert "whole groups" in apart.results.split
+    assert [column.name for column in apart.results.columns] == ["x"]
+
+
+def test_rows_are_held_out_by_one_column_of_a_table_in_memory():
+    with pytest.raises(TableError, match="or by --group-column: give one"):
+        said(patients(range(80)), time_column="a", group_column="patient")
+    with pytest.raises(TableError, match="--group-column holds out rows of a table in memory"):
+        said(patients(range(80)), streamed=True, group_column="patient")

@@ -333,6 +333,19 @@ def test_rows_of_a_diagnosis_know_their_stretch_of_time():
         diagnosis_rows(frame.assign(when=1), replace(ASKED, time_column="when"))
 
 
+def test_groups_of_a_diagnosis_are_left_out_together():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"who": np.repeat(np.arange(30), 3), "x": rng.normal(size=90)})
+    table = diagnosis_rows(frame.assign(y=frame["x"]), replace(ASKED, group_column="who"))
+    assert table.source == ("x",)
+    assert np.bincount(table.stretch).tolist() == [30, 30, 30]
+    assert "groups of 'who' left out together" in table.remarks[-1].text
+    with pytest.raises(TableError, match="so many equal values that it makes no 3 parts"):
+        diagnosis_rows(
+            frame.assign(y=frame["x"], who=[1] * 80 + [2] * 10), replace(ASKED, group_column="who")
+        )
+
+
 @pytest.mark.usefixtures("without_shares")
 @pytest.mark.parametrize("when", [None, "when"])
 def test_rows_that_stream_are_diagnosed_as_rows_that_are_held(tmp_path, monkeypatch, when):

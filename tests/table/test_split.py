@@ -8,7 +8,7 @@ import pytest
 
 from gradfeat.errors import TableError
 from gradfeat.table.row_sample import frame_hash
-from gradfeat.table.split import parse_time, split_rows
+from gradfeat.table.split import parse_groups, parse_time, split_rows
 
 
 def check_whole(split, n):
@@ -72,6 +72,48 @@ def test_bad_splits(arguments, expected):
     y = np.repeat([0, 1], [6, 2])[: given["n"]]
     with pytest.raises(TableError, match=expected):
         split_rows(y=y, **given)
+
+
+def test_groups_stay_on_one_side_whatever_the_order_of_the_rows():
+    who = np.repeat([f"p{k}" for k in range(40)], 5)
+    held = []
+    for order in (np.arange(200), np.random.default_rng(0).permutation(200)):
+        groups = parse_groups(pd.DataFrame({"who": who[order]}), "who", 3)
+        split = split_rows(200, np.zeros(200), "regression", groups=groups, seed=3)
+        assert split.description == "50 of 200 rows held out: whole groups, seed 3"
+        held.append(set(who[order][split.test]))
+        assert not held[-1] & set(who[order][split.train])
+    assert held[0] == held[1]
+    other = parse_groups(pd.DataFrame({"who": who}), "who", 4)
+    assert set(who[split_rows(200, np.zeros(200), "regression", groups=other).test]) != held[0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_group_of_most_rows_is_learned_from(seed):
+    groups = parse_groups(pd.DataFrame({"who": [1] * 90 + [2] * 10}), "who", seed)
+    assert split_rows(100, np.zeros(100), "regression", groups=groups).test.tolist() == [
+        *range(90, 100)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["a", None, "b", " "], "'who' is missing in 2 rows: fill it in"),
+        (["a"] * 4, "the same value in every row: give one with two groups or more"),
+    ],
+)
+def test_bad_group_columns(values, expected):
+    with pytest.raises(TableError, match=expected):
+        parse_groups(pd.DataFrame({"who": values}), "who", 0)
+    with pytest.raises(TableError, match="group column 'hwo'; did you mean 'who'"):
+        parse_groups(pd.DataFrame({"who": values}), "hwo", 0)
+
+
+def test_groups_to_learn_from_have_two_classes():
+    groups = parse_groups(pd.DataFrame({"who": [1, 1, 1, 2]}), "who", 0)
+    with pytest.raises(TableError, match="groups to learn from hold a single class"):
+        split_rows(4, np.array([0, 0, 0, 1]), "classification", groups=groups)
 
 
 def test_parse_time_reads_dates_and_numbers():

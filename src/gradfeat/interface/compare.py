@@ -177,6 +177,7 @@ def compare(
     time: float = 60.0,
     seed: int = 0,
     time_column: str | None = None,
+    group_column: str | None = None,
     device: str | None = None,
     ignore: Sequence[str] = (),
     missing_target: Literal["drop", "refuse"] = "drop",
@@ -218,6 +219,8 @@ def compare(
         Of the split and every random draw.
     time_column : str, optional
         Ordered data: hold out the last rows by this column.
+    group_column : str, optional
+        Rows of subjects that come again: hold out whole groups by this column, in memory.
     device : str, optional
         Torch device.
     ignore : sequence of str

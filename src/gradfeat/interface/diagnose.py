@@ -78,6 +78,7 @@ def diagnose(
     time: float = 60.0,
     seed: int = 0,
     time_column: str | None = None,
+    group_column: str | None = None,
     ignore: Sequence[str] = (),
     rare_classes: Literal["refuse", "drop", "merge"] = "refuse",
     separator: str | None = None,
@@ -116,6 +117,8 @@ def diagnose(
         Of every random draw.
     time_column : str, optional
         Puts the rows in order: models are then tested on stretches of it that they have not seen.
+    group_column : str, optional
+        Names the subject of each row: models are then tested on groups that they have not seen.
     ignore : sequence of str
         Columns to leave out, such as those known later.
     target_transform : {"none", "log"}

@@ -52,8 +52,11 @@ _NOT_REPEATED = {"table", "target", "progress", "deadline", "checkpoint"}
 #: What is said of how the table is written.
 _TEXT = ("separator", "comment", "header", "encoding", "sheet")
 
+#: Columns by which rows are held out.
+_COLUMNS = ("time_column", "group_column")
+
 #: What is checked elsewhere, as names of columns may be of any type.
-_ANY = {"target", "time_column", "device"}
+_ANY = {"target", *_COLUMNS, "device"}
 
 #: What a request has as tuples.
 _LISTS = {"methods", "ignore", "missing", "category"}
@@ -174,7 +177,7 @@ class Asked:
         asked: dict[str, Any] = {n: given_[n] for n in names & given_.keys()}
         asked |= {n: as_names(asked[n]) for n in _LISTS & asked.keys()}
         _refuse(asked, given_)
-        asked["time_column"] = None if given_["time_column"] is None else str(given_["time_column"])
+        asked |= {n: None if given_[n] is None else str(given_[n]) for n in _COLUMNS}
         asked["command"] = asked["command"] or table.call(function, given_)
         asked["target"] = str(asked["target"])
         kept = None if kept is None else Checkpoint(Path(kept))

@@ -27,7 +27,7 @@ from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
 from gradfeat.table.row_sample import SAMPLE_ROWS, RowSample, column_of
 from gradfeat.table.screening import screen
-from gradfeat.table.split import parse_time, stretches
+from gradfeat.table.split import parse_groups, parse_time, stretches
 from gradfeat.table.target import Target
 from gradfeat.table.unread import unread_sentence
 
@@ -121,7 +121,8 @@ class DiagnosisRows:
     `y` (n, c) is the target, or 0/1 codes of classes (one column for two classes). `remarks` say
     what to know of the columns before anything that is found, and last what was done to the rows,
     of which `known` have a target.
-    `stretch` (n,): in which third of the time each row lies, where a column of times was asked for.
+    `stretch` (n,): in which third of the time, or of the groups, each row lies, where a column of
+    these was asked for.
     """
 
     target: Target
@@ -150,13 +151,14 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
     known = known_table(table, request, engine)
     request, target, summary = known.request, known.target, known.read.summary
     n, name, when = summary.known, request.target, request.time_column
+    who = request.group_column
     if n < FEWEST_ROWS:
         raise TableError(
             f"The target {name!r} is known in {count(n, 'row')}, and a diagnosis needs "
             f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
         )
     seen, drawn = (_sampled(summary.sample, most) for most in (SAMPLE_ROWS, MOST_ROWS))
-    others = [name, *([] if when is None else [when])]
+    others = [name, *request.apart]
     encoder = TableEncoder(request.missing, request.dates, request.decimal, request.category)
     inputs, y = input_columns(drawn, others), target_values(column_of(drawn, name), target.classes)
     classes = len(target.classes)
@@ -185,6 +187,9 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
     if when is not None:
         last.append(f"Shares of the variance are of rows left out a stretch of {when!r} at a time.")
         thirds = stretches(parse_time(drawn, when, request.dates)[order], STRETCHES)
+    if who is not None:
+        last.append(f"Shares of the variance are of groups of {who!r} left out together.")
+        thirds = stretches(parse_groups(drawn, who, request.seed)[order], STRETCHES)
     remarks = (*map(Remark, filter(None, first)), *(Remark(words, "last") for words in last))
     codes = _codes(y, classes, name)
     found = DiagnosisRows(target, encoder, source, whitened, codes, remarks, n, thirds)

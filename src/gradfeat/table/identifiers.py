@@ -345,6 +345,6 @@ def about_subjects(found: Mapping[str, str], target: str) -> list[str]:
     return [
         f"Rows come in {names_of([*found.values()], quoted=True)} of the variance of {target!r} "
         "lies between them): rows of the same group are learned from and tested on, and the scores "
-        "below may not hold for new groups. GroupKFold of scikit-learn with a TableModel tests on "
-        "groups that were not learned from."
+        f"below may not hold for new groups. --group-column {next(iter(found))!r} tests on groups "
+        "that were not learned from."
     ]

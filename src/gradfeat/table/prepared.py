@@ -43,7 +43,7 @@ from gradfeat.table.row_sample import (
     held_out,
 )
 from gradfeat.table.screening import about_tails, left_out_notes, screen, target_codes
-from gradfeat.table.split import parse_time, split_rows
+from gradfeat.table.split import parse_groups, parse_time, split_rows
 from gradfeat.table.target import (
     AS_IS,
     Target,
@@ -168,9 +168,12 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     Rows stream where there is an `engine`: test rows and a sample are held then, and all training
     rows are read by pieces.
     """
-    if engine is not None and request.time_column is not None:
+    if len(request.apart) > 1:
+        raise TableError("Rows are held out by --time-column or by --group-column: give one.")
+    if engine is not None and request.apart:
+        option = "time" if request.time_column is not None else "group"
         raise TableError(
-            "--time-column holds out the last rows of a table in memory, and this one is streamed: "
+            f"--{option}-column holds out rows of a table in memory, and this one is streamed: "
             "leave it out, or give --no-stream where the table fits in memory."
         )
     known = known_table(table, request, engine)
@@ -217,10 +220,14 @@ def _from_frame(read: ReadRows, frame: pd.DataFrame, target: Target, request: Re
     """All rows that are not held out are learned from."""
     summary = read.summary
     frame = frame.loc[has_value(column_of(frame, request.target))]
-    if request.time_column is not None:
-        time = parse_time(frame, request.time_column, request.dates)
+    if request.apart:
+        time = group = None
+        if request.time_column is not None:
+            time = parse_time(frame, request.time_column, request.dates)
+        if request.group_column is not None:
+            group = parse_groups(frame, request.group_column, request.seed)
         y = target_values(column_of(frame, request.target), target.classes)
-        split = split_rows(len(frame), y, target.task, time=time)
+        split = split_rows(len(frame), y, target.task, seed=request.seed, time=time, groups=group)
         train, test = frame.iloc[split.train], frame.iloc[split.test]
         train = train.iloc[np.argsort(frame_hash(train, request.seed), kind="stable")]
         return _prepared(summary, target, request, train, test, split.description)
@@ -283,8 +290,7 @@ def _prepared(
     split: str,
 ) -> Prepared:
     """All of `train` is learned from, and held."""
-    others = [n for n in (request.target, request.time_column) if n is not None]
-    inputs = input_columns(train, others)
+    inputs = input_columns(train, [request.target, *request.apart])
     y, z = (target_values(column_of(f, request.target), target.classes) for f in (train, test))
     classes, keep = len(target.classes), request.keep_identifiers
     encoder = TableEncoder(request.missing, request.dates, request.decimal, request.category)

@@ -28,6 +28,7 @@ class Request:
     seconds: float = 60.0
     seed: int = 0
     time_column: str | None = None
+    group_column: str | None = None
     device: str | None = None
     command: str = ""
     missing_target: Literal["drop", "refuse"] = "drop"
@@ -45,9 +46,12 @@ class Request:
     @property
     def wanted(self) -> TextOptions:
         """What is known of the text that the table is in, the columns that are named among it."""
-        time = () if self.time_column is None else (self.time_column,)
-        wanted = (self.target, *time, *self.ignore, *self.category)
-        return replace(self.text, wanted=wanted)
+        return replace(self.text, wanted=(self.target, *self.apart, *self.ignore, *self.category))
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """Columns by which rows are held out, which no model reads."""
+        return tuple(n for n in (self.time_column, self.group_column) if n is not None)
 
 
 #: Processor seconds of a page, and for each column, which has a line on it; the most that is kept

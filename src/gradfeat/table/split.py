@@ -8,13 +8,14 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from gradfeat.drawing.numbers import count
 from gradfeat.errors import TableError
 from gradfeat.rows.sources.words import near_names
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.numbers import DistinctTexts, find_numbers
 from gradfeat.table.reading.plan import cell_text
-from gradfeat.table.row_sample import FEWEST_ROWS
+from gradfeat.table.row_sample import FEWEST_ROWS, frame_hash, has_value
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,16 @@ def split_rows(
     test_size: float = 0.25,
     seed: int = 0,
     time: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> Split:
     """Hold out about ``test_size * n`` of n rows.
 
-    With `time` the last rows; rows of equal time stay on one side. Otherwise at random; for
-    classification the same share of each class, at least one row of each on both sides.
+    With `time` the last rows, and whole groups with `groups`; rows of equal time or of one group
+    stay on one side. Otherwise at random; for classification the same share of each class, at least
+    one row of each on both sides.
 
-    `y` (n,) are targets or codes of classes, `time` (n,) the order of the rows, from `parse_time`.
+    `y` (n,) are targets or codes of classes, `time` (n,) the order of the rows, from `parse_time`,
+    `groups` (n,) that of their groups, from `parse_groups`.
 
     >>> split = split_rows(8, np.zeros(8), "regression", time=np.arange(8.0))
     >>> split.train.tolist(), split.test.tolist()
@@ -53,7 +57,17 @@ def split_rows(
     if not 0 < test_size < 1:
         raise TableError(f"The test share is {test_size}: give a number above 0 and below 1.")
     if time is not None:
-        return _ordered(time, y, task, test_size)
+        later = _latest(time, test_size)
+        if not later.any():
+            raise TableError(
+                "The time column has the same value in every row: give one that orders the rows, "
+                "or leave out --time-column."
+            )
+        return _apart(later, y, task, "earlier rows", "the last by the time column")
+    if groups is not None:
+        later = _latest(groups, test_size)
+        later = later if 2 * later.sum() <= n else ~later
+        return _apart(later, y, task, "groups to learn from", f"whole groups, seed {seed}")
     generator = np.random.default_rng(seed)
     if task == "regression":
         test = generator.permutation(n)[: _held_out(n, test_size)]
@@ -74,25 +88,45 @@ def _split(n: int, test: np.ndarray, how: str) -> Split:
     return Split(np.flatnonzero(~held), np.flatnonzero(held), share + how)
 
 
-def _ordered(time: np.ndarray, y: np.ndarray, task: str, test_size: float) -> Split:
-    n = len(time)
-    in_order = np.sort(time)
-    cut = in_order[n - _held_out(n, test_size)]
-    if cut == in_order[0]:
-        later = in_order[in_order > cut]
-        if not later.size:
-            raise TableError(
-                "The time column has the same value in every row: give one that orders the rows, "
-                "or leave out --time-column."
-            )
-        cut = later[0]
-    train = time < cut
-    if task == "classification" and np.unique(y[train]).size < 2:
+def _latest(order: np.ndarray, test_size: float) -> np.ndarray:
+    """The last rows, those of equal order together: (n,), none where all are equal."""
+    rising = np.sort(order)
+    cut = rising[len(order) - _held_out(len(order), test_size)]
+    return order >= cut if cut > rising[0] else order > cut
+
+
+def _apart(test: np.ndarray, y: np.ndarray, task: str, whose: str, how: str) -> Split:
+    if task == "classification" and np.unique(y[~test]).size < 2:
         raise TableError(
-            "The earlier rows by the time column hold a single class, so nothing can be learned "
-            "from them: leave out --time-column or give rows of every class."
+            f"The {whose} hold a single class, so nothing can be learned from them: hold rows out "
+            "without that column, or give rows of every class."
         )
-    return _split(n, np.flatnonzero(~train), "the last by the time column")
+    return _split(len(y), np.flatnonzero(test), how)
+
+
+def parse_groups(frame: pd.DataFrame, column: str, seed: int) -> np.ndarray:
+    """Return the place of each row's group in a random order: (n,) float64, equal in a group.
+
+    >>> parse_groups(pd.DataFrame({"who": ["a", "b", "a"]}), "who", 0).argsort().tolist()[0]
+    1
+    """
+    columns = {str(name): values for name, values in frame.items()}
+    if column not in columns:
+        raise TableError(f"The table has no group column {column!r}{near_names(column, columns)}")
+    known = has_value(columns[column])
+    if not known.all():
+        missing = int((~known).sum())
+        raise TableError(
+            f"The group column {column!r} is missing in {count(missing, 'row')}: fill it in, or "
+            "drop those rows."
+        )
+    found = frame_hash(columns[column].to_frame(), seed).astype(np.float64)
+    if (found == found[0]).all():
+        raise TableError(
+            f"The group column {column!r} has the same value in every row: give one with two "
+            "groups or more, or leave out --group-column."
+        )
+    return found
 
 
 def parse_time(frame: pd.DataFrame, column: str, dates: DateOrder = "") -> np.ndarray:
@@ -133,7 +167,8 @@ def parse_time(frame: pd.DataFrame, column: str, dates: DateOrder = "") -> np.nd
 def stretches(time: np.ndarray, n: int) -> np.ndarray:
     """In which of `n` stretches of time each row lies, of about as many rows each.
 
-    Raises TableError where too many rows have the same time for that.
+    `time` (n,) may be the order of groups too. Raises TableError where too many rows have the same
+    value for that.
 
     >>> stretches(np.array([5.0, 1.0, 1.0, 9.0, 7.0, 6.0]), 3).tolist()
     [1, 0, 0, 2, 2, 1]
@@ -142,7 +177,7 @@ def stretches(time: np.ndarray, n: int) -> np.ndarray:
     found = np.searchsorted(ends, time, side="right")
     if len(np.unique(found)) < n:
         raise TableError(
-            f"The time column has so many equal values that it makes no {n} stretches: give one "
-            "that orders the rows, or leave it out."
+            f"The column that rows are held out by has so many equal values that it makes no {n} "
+            "parts: give one with more values, or leave it out."
         )
     return found

@@ -78,6 +78,12 @@ Dates = Annotated[
         case_sensitive=False,
     ),
 ]
+TimeColumn = Annotated[
+    str | None, typer.Option(help="Ordered data: test on the last rows by this column.")
+]
+GroupColumn = Annotated[
+    str | None, typer.Option(help="Subjects that come again: test on whole groups of rows.")
+]
 Ignore = Annotated[
     list[str] | None,
     typer.Option(
@@ -135,9 +141,8 @@ def diagnose(
         seconds(help="Seconds to spend, all in: reading, tests, models and page."),
     ] = 60.0,
     seed: Annotated[int, seeds(help="Of every random draw.")] = 0,
-    time_column: Annotated[
-        str | None, typer.Option(help="Ordered data: test models on stretches of this column.")
-    ] = None,
+    time_column: TimeColumn = None,
+    group_column: GroupColumn = None,
     ignore: Ignore = None,
     separator: Separator = None,
     comment: Comment = None,
@@ -171,6 +176,7 @@ def diagnose(
             task=task,
             seed=seed,
             time_column=time_column,
+            group_column=group_column,
             ignore=tuple(ignore or ()),
             command=_command(),
             separator=separator,
@@ -214,9 +220,8 @@ def fit(
         seconds(help="Seconds to spend, all in: reading, fits, figures and page."),
     ] = 60.0,
     seed: Annotated[int, seeds(help="Of the split and every random draw.")] = 0,
-    time_column: Annotated[
-        str | None, typer.Option(help="Ordered data: hold out the last rows by this column.")
-    ] = None,
+    time_column: TimeColumn = None,
+    group_column: GroupColumn = None,
     device: Annotated[str | None, typer.Option(help="Torch device, e.g. cuda.")] = None,
     ignore: Ignore = None,
     missing_target: Annotated[
@@ -267,6 +272,7 @@ def fit(
                 time=time,
                 seed=seed,
                 time_column=time_column,
+                group_column=group_column,
                 device=device,
                 ignore=tuple(ignore or ()),
                 missing_target=missing_target,
