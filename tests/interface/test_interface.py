@@ -250,3 +250,16 @@ def test_what_cannot_be_saved_and_what_interval_is_none_are_a_sentence(tmp_path)
         model.predictions(frame, interval="x")
     with pytest.raises(TableError, match=r"holds no scores of held-out rows.*compare"):
         model.predictions(frame, interval=90)
+
+
+def test_remarks_name_parameters_where_python_asks():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"my x": rng.normal(size=200), "z": rng.normal(size=200)})
+    frame["y"] = frame["my x"] + 0.1 * frame["z"]
+    frame.loc[:9, "my x"] = -999.0
+    for words, expected in (
+        ("", "missing='my x=-999' takes"),
+        ("run", "--missing 'my x=-999' takes"),
+    ):
+        found = gradfeat.diagnose(frame, "y", time=1, command=words).results
+        assert expected in " ".join(remark.text for remark in found.remarks)

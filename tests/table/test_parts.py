@@ -126,9 +126,9 @@ def test_what_is_assumed_of_clocks_zones_and_versions_is_said():
     assert plan_of([f"{i % 9}:{i % 60:02d}" for i in range(90)], "lap").kind == "duration"
     zones = [f"{day:%Y-%m-%d %H:%M}{'+01:00' * (i % 2)}" for i, day in enumerate(DAYS)]
     assert "are taken as UTC" in plan_of(zones).assumption
-    assert "--category zip takes its numbers" in plan_of([94110, 94114, 10001], "zip").assumption
+    assert "--category 'zip' takes its numbers" in plan_of([94110, 94114, 10001], "zip").assumption
     assert plan_of([94110, 94114, 10001], "unzipped").assumption == ""
-    said = "In 'version' '1.10' is taken as 1.1; --category version takes it as a level."
+    said = "In 'version' '1.10' is taken as 1.1; --category 'version' takes it as a level."
     assert plan_of([1.1, 1.2, 1.10], "version").assumption == said
     assert plan_of([1.1, 1.2, 1.10], "conversion").assumption == ""
 

@@ -725,7 +725,7 @@ def test_codes_for_missing_are_told_with_what_declares_them(values, codes):
         values[shift == CELLS % 15] = code
     assert codes_for_missing(values) == codes
     said = about_codes_for_missing("x", values)
-    assert all(f"--missing x={code:g}" in said for code in codes)
+    assert all(f"--missing 'x={code:g}'" in said for code in codes)
 
 
 @pytest.mark.parametrize(
@@ -759,7 +759,7 @@ def test_a_column_that_is_declared_a_category_is_read_as_levels(tmp_path, road):
     table = table if road == "frame" else opened(str(path), FOUND, streamed=bool(engine))
     plain = prepare(table, replace(asked, category=()), engine)
     assert [note.kind for note in plain.columns] == ["number"]
-    assert "--category x takes it as a level" in " ".join(plain.encoder.remarks)
+    assert "--category 'x' takes it as a level" in " ".join(plain.encoder.remarks)
     found = prepare(table, asked, engine)
     assert [note.kind for note in found.columns] == ["category"]
     kept = TableEncoder.from_contents(found.encoder.to_contents())

@@ -275,7 +275,7 @@ def test_rows_that_come_again_and_values_far_from_others_are_told(streamed):
     found = prepare(FrameTables(twice, 60), Request("t", "y"), engine)
     said = "\n".join([*found.remarks, *(note.remark for note in found.columns)])
     assert "23 % of the rows are copies of others in every column" in said
-    assert re.search(r"\d % of 'y' are -999 and its other values .*--missing y=-999", said)
+    assert re.search(r"\d % of 'y' are -999 and its other values .*--missing 'y=-999'", said)
     assert re.search(r"\d % of 'z' are 1e\+20 and its other values", said)
     assert re.search(r"\d+ % of 'when' are 1900-01-01, long before all others", said)
 

@@ -125,7 +125,7 @@ def test_a_diagnosis_names_the_line_of_a_target_that_is_none(tmp_path):
 def test_a_rare_word_among_classes_that_are_numbers_is_named():
     column = pd.Series(["3", "4", "5"] * 50 + ["ERR"] * 3)
     assert called_missing(TargetValues.of(column)) == (
-        "'ERR' is a class here (3 rows); --missing ERR takes it as missing."
+        "'ERR' is a class here (3 rows); --missing 'ERR' takes it as missing."
     )
     assert called_missing(TargetValues.of(pd.Series(["3", "4", "many"] * 50))) == ""
 
@@ -198,7 +198,7 @@ THIRD = np.digitize(SUM, [-0.4, 0.4])
 @pytest.mark.parametrize(
     ("cells", "task", "category", "classes", "said"),
     [
-        (["None", "TRUE", "FALSE"], "auto", (), ("False", "True"), "is 'None': --category y"),
+        (["None", "TRUE", "FALSE"], "auto", (), ("False", "True"), "is 'None': --category 'y'"),
         (["None", "TRUE", "FALSE"], "auto", ("y",), ("FALSE", "None", "TRUE"), "is a class here"),
         (["NA", "0", "1"], "auto", (), ("0", "1"), "rows are left out, whose 'y' is 'NA'"),
         (["None", "TRUE", "TRUE"], "auto", (), ("None", "TRUE"), "'None' is a class here"),

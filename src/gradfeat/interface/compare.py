@@ -286,4 +286,5 @@ def compare(
     with call.reading() as (rows, engine, computes):
         found = compare_table(rows, call.request, call.steps, engine, computes)
     kept = call.kept(engine)
-    return Comparison(found.report, found.best, found.learner, _checkpoint=kept)
+    report = dataclasses.replace(found.report, remarks=call.told(found.report.remarks))
+    return Comparison(report, found.best, found.learner, _checkpoint=kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import pandas as pd
@@ -150,4 +150,5 @@ def diagnose(
     call = Asked.of(diagnose, {**locals()})
     with call.reading() as (rows, engine, _):
         found = diagnose_table(rows, call.request, call.steps, engine)
+    found = replace(found, remarks=call.told(found.remarks))
     return Diagnosis(found, _checkpoint=call.kept(engine))

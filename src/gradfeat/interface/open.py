@@ -5,9 +5,10 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from inspect import signature
 from numbers import Integral, Real
 from pathlib import Path
@@ -38,6 +39,7 @@ from gradfeat.rows.sources.words import layout_sentence
 from gradfeat.table.methods import JOBS, SECONDS, SEEDS, WIDTH, WIDTHS
 from gradfeat.table.read import as_frame, as_names
 from gradfeat.table.request import Request, Steps
+from gradfeat.table.results import Remark
 
 #: Values of a table that are read at once, by each thread or process.
 PIECE_NUMBERS = 2**22
@@ -205,9 +207,19 @@ class Asked:
             with engine as (computing, computes):
                 yield rows, computing, computes
         except (TableError, SourceError) as error:
-            if not self.request.command.startswith(CALLED):
+            if not self.python:
                 raise
             raise type(error)(in_python(str(error), self.function)) from error
+
+    @property
+    def python(self) -> bool:
+        """Whether Python asked, and not the command line."""
+        return self.request.command.startswith(CALLED)
+
+    def told(self, remarks: Iterable[Remark]) -> tuple[Remark, ...]:
+        """Remarks on the data, in words of Python where Python asked."""
+        words = partial(in_python, function=self.function) if self.python else str
+        return tuple(replace(one, text=words(one.text)) for one in remarks)
 
     def kept(self, engine: Engine | None) -> Checkpoint | None:
         """Where finished passes are, of rows that stream."""

@@ -134,7 +134,7 @@ class WrittenClasses:
             return []
         rows = "1 row is" if missing == 1 else f"{missing:,} rows are"
         return [
-            f"{rows} left out, whose {target!r} is {self.word!r}: --category {target} takes "
+            f"{rows} left out, whose {target!r} is {self.word!r}: --category {target!r} takes "
             f"{self.word!r} as a class."
         ]
 
@@ -216,7 +216,7 @@ def called_missing(found: TargetValues) -> str:
             f"Classes differ in case alone: {listing(_alike(rows))}; write them alike to have one."
         )
     return " ".join(
-        f"{word!r} is a class here ({counted(n, 'row')}); --missing {word} takes it as missing."
+        f"{word!r} is a class here ({counted(n, 'row')}); --missing {word!r} takes it as missing."
         for word, n in rows.items()
         if word in strays or (word.casefold() in MARKERS and word not in "+-")
     )

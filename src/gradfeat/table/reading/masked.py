@@ -220,7 +220,7 @@ def about_codes_for_missing(name: str, values: NDArray[np.float64]) -> str:
     """A remark on such numbers, with their shares and the range of the others; "" without one.
 
     >>> about_codes_for_missing("x", np.array([*range(97), -999.0, -999.0, -999.0]))
-    "3 % of 'x' are -999 and its other values 0 to 96: --missing x=-999 takes them as missing."
+    "3 % of 'x' are -999 and its other values 0 to 96: --missing 'x=-999' takes them as missing."
     """
     if not (found := codes_for_missing(values)):
         return ""
@@ -229,11 +229,11 @@ def about_codes_for_missing(name: str, values: NDArray[np.float64]) -> str:
     written = [f"{v:.10g}" if abs(v) < _LARGE else f"{v:g}" for v in found]
     shares = [percent(float((known == v).mean())) for v in found]
     said = [f"{share} {v}" for share, v in zip(shares[1:], written[1:], strict=True)]
+    options = ["--missing " + repr(f"{name}={v}") for v in written]
     return (
         f"{listed([f'{shares[0]} of {name!r} are {written[0]}', *said])} and its other values "
         f"{others.min():g} to {others.max():g}: "
-        f"{' '.join(f'--missing {name}={v}' for v in written)} take{'s' * (len(found) == 1)} them "
-        "as missing."
+        f"{' '.join(options)} take{'s' * (len(found) == 1)} them as missing."
     )
 
 

@@ -115,14 +115,14 @@ class NumberPlan(ColumnPlan):
         if self.noted:
             value = f"{self.format.read([self.noted])[0]:.10g}"
             level = (
-                f"; --category {self.name} takes it as a level"
+                f"; --category {self.name!r} takes it as a level"
                 * self.noted.replace(".", "").isdigit()
             )
             said.append(f"In {self.name!r} {self.noted!r} is taken as {value}{level}.")
         if self.codes:
             said.append(
                 f"{self.name!r} is taken as quantities, and its name is of codes: --category "
-                f"{self.name} takes its numbers as levels."
+                f"{self.name!r} takes its numbers as levels."
             )
         return " ".join(said)
 
@@ -292,7 +292,7 @@ def stored_numbers(name: str, column: pd.Series) -> NumberPlan:
     """Numbers as they are; of versions, 1.10 is said to be 1.1.
 
     >>> stored_numbers("version", pd.Series([1.1, 1.2])).assumption
-    "In 'version' '1.10' is taken as 1.1; --category version takes it as a level."
+    "In 'version' '1.10' is taken as 1.1; --category 'version' takes it as a level."
     """
     values = column.to_numpy(dtype=float, na_value=np.nan)
     known = values[np.isfinite(values)]
