@@ -31,7 +31,7 @@ ROOMS: Final = {
     "drawing": Room(917, 7),
     "estimators": Room(3_432, 19),
     "figures": Room(1_616, 9),
-    "interface": Room(1_253, 6),
+    "interface": Room(1_267, 6),
     "lab": Room(3_577, 19),
     "maths": Room(4_507, 33),
     "models": Room(11_319, 70),
