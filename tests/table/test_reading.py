@@ -397,6 +397,7 @@ def test_names_of_months_in_each_language_come_in_order():
         (["51°30'0\"N", "0°15'S", "10°0'36\" N"], [51.5, -0.25, 10.01]),
         (["1.5 million", "2 Million", "250 thousand"], [1.5e6, 2e6, 2.5e5]),
         (["1.5 crore", "20 lakh", "2.25 crore"], [1.5e7, 2e6, 2.25e7]),
+        (["2 Crores", "35 Lakhs", "1.5 lakhs"], [2e7, 3.5e6, 1.5e5]),
     ],
 )
 def test_measures_signs_and_powers_are_read(cells, numbers):

@@ -59,10 +59,10 @@ _MEASURE = (
 #: What an amount is for, as in $450/mo.
 _PER = r"\s*(?:/|per\s)\s*(?P<per>[^\W\d_]{1,8})\.?"
 #: Words and letters for powers of ten behind digits, as in $110.5M.
-_SCALES = {word: float(power) for power, words in (
-    ("1e3", "k K Tsd. thousand Thousand"), ("1e5", "lakh Lakh lac Lac"), ("1e7", "crore Crore"),
-    ("1e6", "M mn Mio Mio. million Million"), ("1e9", "B bn Mrd Mrd. billion Billion"),
-) for word in words.split()}  # fmt: skip
+_SCALES = {word: float(power) for power, words in {
+    "1e3": "k K Tsd. thousand Thousand", "1e5": "lakh Lakh lakhs Lakhs lac Lac",
+    "1e6": "M mn Mio Mio. million Million", "1e7": "crore Crore crores Crores",
+    "1e9": "B bn Mrd Mrd. billion Billion"}.items() for word in words.split()}  # fmt: skip
 _SCALE = "|".join(re.escape(word) for word in sorted(_SCALES, key=len, reverse=True))
 #: Such letters behind money alone: 5 m are metres, and 12.50 Cr are a credit.
 _SCALES |= (_SCALES_OF_MONEY := {"m": 1e6, "Cr": 1e7})
