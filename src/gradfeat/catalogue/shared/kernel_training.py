@@ -16,7 +16,7 @@ from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.rows.rows import in_memory
 
 #: Rows on which penalties are compared; a spectrum of more costs more than the fit.
-CHOICE_ROWS = 2_000
+CHOICE_ROWS = 1_000
 
 
 def tuned_penalty(
