@@ -61,13 +61,14 @@ def test_transfer_claims_fail_where_pretraining_does_nothing():
     good = {-1: 1.0, 0: 1.0, 1: 1.0, 2: 0.5, 3: 0.2, 4: 0.03}
     late = np.where((table["N"] == 3_000) & (table["power"] > 1), 0.7, 1.0)
     table["loss"] = [good[power] for power in table["power"]] * late + jitter(table)
+    table.loc[(table["N"] <= 30) & (table["power"] == 2), "loss"] += 0.5
     table["excess"] = table["m"] ** -0.5 + jitter(table)
-    assert outcomes("damian22-transfer", table) == ["holds"] * 6
+    assert outcomes("damian22-transfer", table) == ["holds"] * 7
     table["excess"] = 0.1 + jitter(table)  # as if neurons did not matter
     table["loss"] = 0.6 + 0.2 * (table["d"] == 20) + jitter(table)  # worse with more inputs
     assert outcomes("damian22-transfer", table)[0] == "fails"
     assert outcomes("damian22-transfer", table)[2] == "fails"
-    assert outcomes("damian22-transfer", table)[4:] == ["fails"] * 2
+    assert outcomes("damian22-transfer", table)[4:] == ["fails"] * 3
     table["loss"] = 0.3 + 0.1 * table["power"] + jitter(table)
     assert outcomes("damian22-transfer", table)[3] == "fails"
 

@@ -187,9 +187,11 @@ target of degree p on the same directions, with N ~ r^p rows that do not depend 
 layer is that of Algorithm 1 on He_2/2 + He_4/sqrt(48); the head is fitted to N rows of
 He_3/sqrt(6). No pretraining means random features.
 
-The slide says that with n = 1 or d pretraining rows the risk is trivial until N = d^3. It stays
-trivial here up to N = 3 d^3: d^3 is a rate, and a kernel needs some multiple of it. The slide
-prints the rate with min(n, N), n the rows of pretraining; drawn is min(m, N), m the number of
+The slide says that with n = 1 or d pretraining rows the risk is trivial until N = d^3, as of a
+kernel without prior knowledge. Here it stays trivial up to N = 3 d^3, where random features have
+halved it: the step erases W0, so that neurons lie along sums of those few rows. The slide also says
+that from n = d^2 on N = O(1) rows give a non-trivial loss. With n = d^2 that takes N of about d^2
+here, with n = d^4 some thirty: the direction that n rows teach is not exact. The slide prints the rate with min(n, N), n the rows of pretraining; drawn is min(m, N), m the number of
 neurons: a head of m numbers can do no better than its width, however many rows came before, and n
 enters by the condition n of at least d^2 alone. The lower right panel shows which: n and N are
 fixed there, and the loss falls with m. Lines are the rate of Theorem 3 with its open constant set
@@ -225,6 +227,12 @@ to 1; a line above the points is what a bound is.""",
         ),
         "Pretrained on n = d^4 rows, the loss is below 0.1 at N = 300."
         " [Damian22, the transfer experiment]": below("loss", 0.1, {**WIDE, "power": 4, "N": 300}),
+        "Few rows N give a non-trivial loss after n = d^4 rows of pretraining (below 0.6 at N ="
+        " 30), and not after n = d^2 (above 0.9 at N = 10 and 30), where the talk says N = O(1)."
+        " [Damian22, the transfer experiment (n >= d^2)]": every(
+            below("loss", 0.6, {**WIDE, "power": 4, "N": 30}),
+            *(above("loss", 0.9, {**WIDE, "power": 2, "N": N}) for N in (10, 30)),
+        ),
         "From n = d on, more pretraining leaves less at N = 300 and at N = 3,000."
         " [Damian22, the transfer experiment]": every(_less_with_more(300), _less_with_more(3_000)),
         "With n = 10^4 and N = 3,000 fixed the loss E|f - f*| falls with the number of neurons, m ="

@@ -173,7 +173,8 @@ class SampleScales:
     #: d^k, k the information exponent: one gradient step from a random start is informative. k = 1:
     #: the linear part, which Algorithm 1 fits apart; k = 2: d^2 of Damian22.
     one_step: float
-    #: d^{max(1, k/2)}: below it no gradient of the squared loss is, however many steps.
+    #: d^{max(1, k/2)}: below it no gradient of the squared loss on fresh rows is, however many
+    #: steps; steps on the same rows can be (Dandi et al. 2024).
     query_bound: float
     online_sgd: float  #: d^{max(1, k-1)}: one pass of stochastic gradient descent.
     #: d r: as many rows as the directions have numbers; no learner can do with fewer.
