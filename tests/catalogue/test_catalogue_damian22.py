@@ -66,11 +66,10 @@ def test_transfer_claims_fail_where_pretraining_does_nothing():
     assert outcomes("damian22-transfer", table) == ["holds"] * 7
     table["excess"] = 0.1 + jitter(table)  # as if neurons did not matter
     table["loss"] = 0.6 + 0.2 * (table["d"] == 20) + jitter(table)  # worse with more inputs
-    assert outcomes("damian22-transfer", table)[0] == "fails"
-    assert outcomes("damian22-transfer", table)[2] == "fails"
-    assert outcomes("damian22-transfer", table)[4:] == ["fails"] * 3
+    found = outcomes("damian22-transfer", table)
+    assert [found[i] for i in (0, 2, 3, 5, 6)] == ["fails"] * 5
     table["loss"] = 0.3 + 0.1 * table["power"] + jitter(table)
-    assert outcomes("damian22-transfer", table)[3] == "fails"
+    assert outcomes("damian22-transfer", table)[4] == "fails"
 
 
 def test_gradient_claims_fail_on_another_slope_and_on_a_wrong_series():

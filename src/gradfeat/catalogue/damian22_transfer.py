@@ -191,11 +191,12 @@ The slide says that with n = 1 or d pretraining rows the risk is trivial until N
 kernel without prior knowledge. Here it stays trivial up to N = 3 d^3, where random features have
 halved it: the step erases W0, so that neurons lie along sums of those few rows. The slide also says
 that from n = d^2 on N = O(1) rows give a non-trivial loss. With n = d^2 that takes N of about d^2
-here, with n = d^4 some thirty: the direction that n rows teach is not exact. The slide prints the rate with min(n, N), n the rows of pretraining; drawn is min(m, N), m the number of
-neurons: a head of m numbers can do no better than its width, however many rows came before, and n
-enters by the condition n of at least d^2 alone. The lower right panel shows which: n and N are
-fixed there, and the loss falls with m. Lines are the rate of Theorem 3 with its open constant set
-to 1; a line above the points is what a bound is.""",
+here, with n = d^4 some thirty: the direction that n rows teach is not exact. The slide prints the
+rate with min(n, N), n the rows of pretraining; drawn is min(m, N), m the number of neurons: a head
+of m numbers can do no better than its width, however many rows came before, and n enters by the
+condition n of at least d^2 alone. The lower right panel shows which: n and N are fixed there, and
+the loss falls with m. Lines are the rate of Theorem 3 with its open constant set to 1; a line above
+the points is what a bound is.""",
     trial=trial,
     grids={
         "quick": [
