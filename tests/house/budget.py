@@ -37,7 +37,7 @@ ROOMS: Final = {
     "models": Room(11_319, 70),
     "planning": Room(1_467, 10),
     "reports": Room(976, 4),
-    "rows": Room(6_914, 32),
+    "rows": Room(6_944, 32),
     "table": Room(11_154, 44),
     "tasks": Room(2_211, 18),
     "theory": Room(6_366, 32),

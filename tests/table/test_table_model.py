@@ -15,7 +15,7 @@ from sklearn.svm import SVR
 
 from gradfeat import load, save
 from gradfeat.cli import app, guarded
-from gradfeat.errors import ModelFileError, TableError
+from gradfeat.errors import ModelFileError, SourceError, TableError
 from gradfeat.estimators import KernelClassifier, KernelRegressor
 from gradfeat.estimators.checks import probabilities
 from gradfeat.table.encode import TableEncoder
@@ -164,3 +164,13 @@ def test_a_bare_estimator_is_no_table_model(classifier, tmp_path):
     save(classifier.estimator_, tmp_path / "m")
     with pytest.raises(ModelFileError, match="without its table encoding"):
         load_table_model(tmp_path / "m")
+
+
+def test_a_file_is_read_as_it_is_said_to_be_written(classifier, tmp_path):
+    frame, path = table(5), tmp_path / "new.csv"
+    text = "// made by me\n" + frame.to_csv(index=False, sep="!")
+    path.write_text(text, encoding="utf-16")
+    rows = classifier.read(path, separator="!", comment="//", encoding="utf-16")
+    assert classifier.predict(rows).tolist() == classifier.predict(frame).tolist()
+    with pytest.raises(SourceError, match="separator is '::'"):
+        classifier.read(path, separator="::")

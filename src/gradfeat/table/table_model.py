@@ -25,7 +25,7 @@ from gradfeat.estimators.container import Contents, as_bytes, write
 from gradfeat.estimators.persistence import CLASSES, estimator_from
 from gradfeat.maths.ranges import one_of
 from gradfeat.rows.sources.tables import FrameTables
-from gradfeat.rows.sources.text_options import FOUND, TextOptions
+from gradfeat.rows.sources.text_options import FOUND, TextOptions, text_options
 from gradfeat.table.conformal import stated_columns
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.read import as_frame, as_names, columns_named, read_table
@@ -277,22 +277,27 @@ class TableModel(BaseEstimator):
         """Whether the estimator is gradfeat's, with an AGOP and directions."""
         return type(self.estimator_) in CLASSES.values()
 
-    def read(self, path: str | os.PathLike[str], text: TextOptions | None = None) -> pd.DataFrame:
+    def read(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        separator: str | None = None,
+        comment: str | None = None,
+        header: bool | None = None,
+        encoding: str | None = None,
+        sheet: str | None = None,
+    ) -> pd.DataFrame:
         """The rows of a file, with cells read as those of the training rows were.
 
-        Parameters
-        ----------
-        path : path
-            A file.
-        text : TextOptions, optional
-            How it is written; left out: what :meth:`text` knows.
+        How the text is written is as of :func:`gradfeat.compare`; what is left out is found.
 
         Raises
         ------
         SourceError
             Where there is no such file or it cannot be read as a table.
         """
-        return read_table(path, self.encoder.cells, text or self.text())
+        asked = text_options(separator, comment, header, encoding, sheet)
+        return read_table(path, self.encoder.cells, self.text(asked))
 
     def predictions(
         self, frame: Any, interval: float | None = None, strict: bool = False
@@ -335,12 +340,7 @@ class TableModel(BaseEstimator):
     def text(self, asked: TextOptions = FOUND, *more: str) -> TextOptions:
         """What is known of the text of a table for this model: what is asked, and as it was fitted.
 
-        Parameters
-        ----------
-        asked : TextOptions
-            What a person says of it.
-        *more : str
-            Names of further columns that will be asked for.
+        `more`: names of further columns that will be asked for.
         """
         like = TextOptions.kept(self.about.get("text", {}))
         return replace(asked, wanted=(*self.encoder.columns_, *more), like=like)

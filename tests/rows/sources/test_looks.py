@@ -334,3 +334,52 @@ def test_a_file_like_the_one_before_needs_no_telling(tmp_path, fitted, further, 
     columns = table.names[:-1]
     table = csv_tables(written(tmp_path, further), text=TextOptions(wanted=columns, like=like))
     assert [str(cell) for cell in first_row(held(table.select(columns)))] == [str(c) for c in row]
+
+
+PLAIN_MODEL = "x,z,y\n1.5,2,3\n4,5,6.5\n7,8,9\n"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        ("# Export\n", "1.5,2\n4,5\n"),
+        ("# Export\n", "1.5,2\n# between, some\n4,5\n"),
+        ("Export of 2021\n", "1.5,2\n4,5\n"),
+        ("Export of 2021\n\n", "1.5,2\n4,5\n"),
+        ("Export\nof me, them\n\n", "1.5,2\n4,5\n"),
+        ("Input,\n", "1.5,2\n4,5\n"),
+    ],
+)
+def test_lines_above_the_header_of_a_further_file_need_not_have_been_in_the_first(
+    tmp_path, above, below, packed
+):
+    trained = csv_tables(written(tmp_path, PLAIN_MODEL))
+    like = TextOptions(wanted=("x", "z"), like=replace(trained.text, target="y"))
+    further = f"{above}x,z\n{below}".encode()
+    path = written(tmp_path, gzip.compress(further) if packed else further)
+    table = csv_tables(path, text=like)
+    assert held(table).to_numpy().tolist() == [[1.5, 2], [4, 5]]
+    assert table.remarks
+
+
+@pytest.mark.parametrize(
+    ("above", "left_out"),
+    [
+        ("Input,,Output\nx,z,y\n", "the first line"),
+        ("Input,,Output\nx,z,y\nkg,m,EUR\n", "the first line"),
+        ("Input,Input,Output\nx,z,y\nkg,m,EUR\n", "the first line"),
+        ("Report of May,,\nInput,,Output\nx,z,y\n", "the first 2 lines"),
+    ],
+)
+def test_the_line_with_the_target_is_the_header_below_names_of_groups(tmp_path, above, left_out):
+    path = written(tmp_path, f"{above}1,2,3\n4,5,6\n7,8,9\n")
+    table = csv_tables(path, text=TextOptions(wanted=("y",)))
+    assert table.names == ("x", "z", "y")
+    assert held(table)["y"].astype(str).str.rstrip("0").str.rstrip(".").tolist()[-3:] == list("369")
+    assert f"{left_out} above the header left out" in "; ".join(table.remarks)
+
+
+def test_a_class_called_as_the_target_makes_no_row_a_header(tmp_path):
+    path = written(tmp_path, "a,b,kind\n1,x,p\n2,y,kinds\n3,x,p\n")
+    assert csv_tables(path, text=TextOptions(wanted=("kinds",))).names == ("a", "b", "kind")

@@ -176,6 +176,11 @@ def test_codes_of_a_sheet_stay_so_where_all_of_its_cells_are_digits(tmp_path):
         (b"\x80\x04\x95\x00", r"a pickle, .* pandas\.read_pickle\("),
         (b"\x72\x02\x01\x00", r"a Stata file, .* pandas\.read_stata\("),
         (b"<stata_dta>", r"a Stata file"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 12\n",
+            r"a pointer to a file that Git keeps elsewhere \(`git lfs pull`",
+        ),
+        (b"/annex/objects/SHA256E-s9--0a.csv\n", r"`git annex get` gets the file"),
         (b"ORC\x0a\0", r"an ORC file, .* pandas\.read_orc\("),
         (b'<table border="1">', r"an HTML page, .* pandas\.read_html\(\.\.\.\)\[0\]"),
     ],

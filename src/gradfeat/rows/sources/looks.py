@@ -124,6 +124,8 @@ def looks_of(sample: bytes, options: TextOptions, name: str) -> Looks:
     known = options.over(options.like)
     if options.header is None and not options.like.header:
         known = replace(known, header=None)  # which a further file may have
+    elif options.comment is None and not options.like.comment:
+        known = replace(known, comment=None)  # of which a further file may have some
     return _looks(sample, known, name)
 
 
@@ -140,7 +142,7 @@ def _looks(sample: bytes, options: TextOptions, name: str) -> Looks:
         return replace(found, before=0)
     if options.header is None:
         _refuse_either(rows, options, name)
-    above = 0 if options.header is False else titles(rows)
+    above = 0 if options.header is False else titles(rows, options.wanted)
     return _with_names(found, rows[above:], above, _commented(sample, found), options)
 
 
@@ -315,13 +317,14 @@ def _score(rows: list[Fields], options: TextOptions) -> tuple[int, float, float,
     agreeing = sum(w == width for w in widths[1:]) / len(widths[1:]) if widths[1:] else 1.0
     some = [cell for row in rows[1:200] for cell in row]
     numbers = sum(map(is_number, some)) / max(1, len(some))
-    if widths[0] == 1 and not titles(rows):
+    above = titles(rows, options.wanted)
+    if widths[0] == 1 and not above:
         return 0, widths.count(1) / len(widths), 0.0, 1
     grade = _HEADER if widths[0] > 1 and widths[0] in (width, width - 1) else _SPLIT
     if widths[0] > 1 and {cell.strip() for cell in rows[0]} & set(options.wanted):
         grade = _WANTED
-    if grade < _HEADER and titles(rows):
-        grade = _BELOW
+    if grade < _HEADER and above:
+        grade = _WANTED if {cell.strip() for cell in rows[above]} & set(options.wanted) else _BELOW
     return grade, round(agreeing, 2), round(numbers, 2), width
 
 

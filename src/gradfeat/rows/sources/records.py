@@ -142,8 +142,13 @@ _GAPS = frozenset({"", "?", "-", ".", "*", "NA", "N/A", "NaN", "nan", "null", "N
 Fields = Sequence[str]
 
 
-def titles(rows: list[Fields]) -> int:
-    """Records above a header: of another width than all that follow it."""
+def titles(rows: list[Fields], wanted: Sequence[str] = ()) -> int:
+    """Records above a header: of another width than all that follow it, or without a name.
+
+    `wanted`: columns that are asked for, of which the header has the first one.
+    """
+    if above := _above_wanted(rows, wanted):
+        return above
     widths = [len(row) for row in rows]
     width = Counter(widths).most_common(1)[0][0]
     if width < 2:
@@ -166,6 +171,26 @@ def titles(rows: list[Fields]) -> int:
         start, below = start - 1, [rows[start - 1][:-1], *below]
     alike = len(below) > 2 and all(len(row) == width for row in below)
     return start if start <= _MOST_TITLES and alike and is_header(below[0], below[1:]) else 0
+
+
+def _above_wanted(rows: list[Fields], wanted: Sequence[str]) -> int:
+    """Records above the first one with the wanted name, where that is a header and the first not.
+
+    A row of units may stand below the header.
+
+    >>> _above_wanted([["", "Out"], ["x", "y"], ["kg", "m"], ["1", "2"], ["3", "4"]], ["y"])
+    1
+    """
+    others: list[Fields] = [[cell.strip() for cell in row] for row in rows]
+    first = others.pop(0)
+    if not wanted or is_number(wanted[0]) or {*wanted} & {*first}:
+        return 0
+    at = next((i for i, row in enumerate(others[:_MOST_TITLES]) if wanted[0] in row), None)
+    if at is None or len(others[at]) < len(first):
+        return 0
+    header, below = others[at], others[at + 1 :]
+    sure = len(wanted) > 1 and {*wanted} <= {*header}
+    return at + 1 if sure or is_header(header, below) or is_header(header, below[1:]) else 0
 
 
 def _repeats(rows: list[Fields], width: int) -> bool:

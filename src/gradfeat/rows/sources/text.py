@@ -357,6 +357,8 @@ _OTHERS = {
     rb"RD[ABX]\d?\n|X\n\x00\x00\x00": "a file of R's objects",
     rb"MATLAB 5": "a MATLAB file",
     rb"\s*<svg": "a picture",
+    rb"version https://git-lfs\.|/annex/objects/": "a pointer to a file that Git keeps elsewhere "
+    "(`git lfs pull` or `git annex get` gets the file)",
     rb"(?s:.{257}ustar)": "a tar archive",
 }
 
