@@ -220,11 +220,12 @@ def test_time_column_holds_out_the_last_rows(capsys, tmp_path):
     frame["y"] = np.where(frame["t"] < 30, frame["a"], frame["a"] + 100)
     table, out = written(frame, tmp_path), tmp_path / "out"
     words = ("--methods", "linear", "--time", "1", "--time-column", "t", "--out", out)
-    assert gradfeat(capsys, "fit", table, "--target", "y", *words).code == 0
-    found = results(out)
-    assert found["n_test"] == 10
-    assert found["methods"][0]["scores"]["RMSE"]["estimate"] > 90
-    assert "t" not in [c["name"] for c in found["columns"]]
+    for further, inputs in (((), ["a", "t"]), (("--ignore", "t"), ["a"])):
+        assert gradfeat(capsys, "fit", table, "--target", "y", *words, *further).code == 0
+        found = results(out)
+        assert found["n_test"] == 10
+        assert found["methods"][0]["scores"]["RMSE"]["estimate"] > 90
+        assert sorted(c["name"] for c in found["columns"] if c["name"] in "at") == inputs
 
 
 ODD = {

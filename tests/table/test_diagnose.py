@@ -325,12 +325,28 @@ def test_rows_of_a_diagnosis_know_their_stretch_of_time():
     frame = pd.DataFrame(
         {"when": np.arange(90), "x": rng.normal(size=90), "y": rng.normal(size=90)}
     )
-    table = diagnosis_rows(frame, replace(ASKED, time_column="when"))
+    table = diagnosis_rows(frame, replace(ASKED, time_column="when", ignore=("when",)))
     assert table.source == ("x",)
+    uneven = frame.assign(when=np.cumsum(rng.random(90)))
+    assert diagnosis_rows(uneven, replace(ASKED, time_column="when")).source == ("when", "x")
     assert np.bincount(table.stretch).tolist() == [30, 30, 30]
     assert "a stretch of 'when' at a time" in table.remarks[-1].text
     with pytest.raises(TableError, match="so many equal values"):
         diagnosis_rows(frame.assign(when=1), replace(ASKED, time_column="when"))
+
+
+def test_copies_of_a_row_are_drawn_one_by_one():
+    """A coin for each of 8,000 rows of 512 contents: among the first rows no content is whole."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (8_000, 9))
+    frame = pd.DataFrame(X, columns=[f"b{i}" for i in range(9)]).assign(y=rng.integers(0, 2, 8_000))
+    few = diagnosis_rows(frame, ASKED).first(2_000)
+    _, cell = np.unique(few.inputs.columns, axis=0, return_inverse=True)
+    rows, ones = np.bincount(cell.ravel()), np.bincount(cell.ravel(), few.y[:, 0].numpy())
+    mean = ones.sum() / rows.sum()
+    spread = ((ones - rows * mean) ** 2 / (rows * mean * (1 - mean))).mean()
+    assert len(rows) > 490
+    assert 0.7 < spread < 1.2  # 1 for independent rows, 3.8 where copies stay together
 
 
 def test_groups_of_a_diagnosis_are_left_out_together():

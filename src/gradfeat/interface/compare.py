@@ -218,7 +218,7 @@ def compare(
     seed : int
         Of the split and every random draw.
     time_column : str, optional
-        Ordered data: hold out the last rows by this column.
+        Ordered data: hold out the last rows by this column, an input too unless ignored.
     group_column : str, optional
         Rows of subjects that come again: hold out whole groups by this column, in memory.
     device : str, optional

@@ -25,7 +25,7 @@ from gradfeat.table.interpret import level_name
 from gradfeat.table.prepared import about_quantity, input_columns, target_values, unread_cells
 from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
-from gradfeat.table.row_sample import SAMPLE_ROWS, RowSample, column_of
+from gradfeat.table.row_sample import SAMPLE_ROWS, RowSample, column_of, copy_order
 from gradfeat.table.screening import screen
 from gradfeat.table.split import parse_groups, parse_time, stretches
 from gradfeat.table.target import Target
@@ -158,7 +158,7 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
             f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
         )
     seen, drawn = (_sampled(summary.sample, most) for most in (SAMPLE_ROWS, MOST_ROWS))
-    others = [name, *request.apart]
+    others = request.unread
     encoder = TableEncoder(request.missing, request.dates, request.decimal, request.category)
     inputs, y = input_columns(drawn, others), target_values(column_of(drawn, name), target.classes)
     classes = len(target.classes)
@@ -201,10 +201,15 @@ def _sampled(sample: RowSample, most: int) -> pd.DataFrame:
 
 
 def _order(X: Floats, seed: int) -> NDArray[np.intp]:
-    """An order of rows (n, d) as good as a random one, whatever units and signs columns have."""
+    """An order of rows (n, d) as good as a random one, whatever units and signs columns have.
+
+    Rows that are alike but for signs, as all of binary columns are, stay in an order as random as
+    that in which they come.
+    """
     places = ranks(X)
     middle = places.max(axis=0) / 2
-    return np.argsort(row_hashes(np.abs(places - middle), seed), kind="stable")
+    alike = row_hashes(np.abs(places - middle), seed) >> np.uint64(1)
+    return copy_order(alike.astype(np.int64))
 
 
 def _codes(y: Floats, classes: int, name: str) -> Tensor:

@@ -320,7 +320,9 @@ class KnownTable:
 
 def known_table(table: Tables, request: Request, engine: Engine | None = None) -> KnownTable:
     """Read a table once, leave out what are no rows of it, decide about its target."""
-    opened, request = table, replace(request, decimal=table.text.decimal)
+    ignored = columns_named(request.ignore, table.names, "to ignore")
+    opened = table
+    request = replace(request, decimal=table.text.decimal, ignore=tuple(ignored))
     table = table.select(chosen_columns(table, request))
     category = columns_named(request.category, table.names, "to read as levels")
     request = replace(request, category=tuple(category))
@@ -367,13 +369,16 @@ def decide_target(summary: TableSummary, request: Request, empty: int | None = N
 
 
 def chosen_columns(table: Tables, request: Request) -> list[str]:
-    """The columns that are read: all but those to be ignored; a TableError without the target."""
-    ignored = columns_named(request.ignore, table.names, "to ignore")
-    if request.target in ignored:
+    """The columns that are read: all but those to be ignored; a TableError without the target.
+
+    Rows may be held out by a column of times that no model reads.
+    """
+    if request.target in request.ignore:
         raise TableError(
             f"The target {request.target!r} is among the columns to ignore: take it out of them, "
             "or give another target."
         )
+    ignored = {*request.ignore} - {request.time_column}
     kept = [name for name in table.names if name not in ignored]
     if request.target not in kept:
         raise no_target(request.target, kept, table.remarks)

@@ -38,6 +38,7 @@ from gradfeat.table.row_sample import (
     HeldOut,
     RowSample,
     column_of,
+    copy_order,
     frame_hash,
     has_value,
     held_out,
@@ -168,9 +169,9 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     Rows stream where there is an `engine`: test rows and a sample are held then, and all training
     rows are read by pieces.
     """
-    if len(request.apart) > 1:
+    if len(request.held_out_by) > 1:
         raise TableError("Rows are held out by --time-column or by --group-column: give one.")
-    if engine is not None and request.apart:
+    if engine is not None and request.held_out_by:
         option = "time" if request.time_column is not None else "group"
         raise TableError(
             f"--{option}-column holds out rows of a table in memory, and this one is streamed: "
@@ -220,7 +221,7 @@ def _from_frame(read: ReadRows, frame: pd.DataFrame, target: Target, request: Re
     """All rows that are not held out are learned from."""
     summary = read.summary
     frame = frame.loc[has_value(column_of(frame, request.target))]
-    if request.apart:
+    if request.held_out_by:
         time = group = None
         if request.time_column is not None:
             time = parse_time(frame, request.time_column, request.dates)
@@ -229,7 +230,7 @@ def _from_frame(read: ReadRows, frame: pd.DataFrame, target: Target, request: Re
         y = target_values(column_of(frame, request.target), target.classes)
         split = split_rows(len(frame), y, target.task, seed=request.seed, time=time, groups=group)
         train, test = frame.iloc[split.train], frame.iloc[split.test]
-        train = train.iloc[np.argsort(frame_hash(train, request.seed), kind="stable")]
+        train = train.iloc[copy_order(frame_hash(train, request.seed))]
         return _prepared(summary, target, request, train, test, split.description)
     out = hold_out(summary, target, read.size, request)
     train, test = frame.iloc[out.training(frame)], _held_rows(summary.sample, out)
@@ -290,7 +291,7 @@ def _prepared(
     split: str,
 ) -> Prepared:
     """All of `train` is learned from, and held."""
-    inputs = input_columns(train, [request.target, *request.apart])
+    inputs = input_columns(train, request.unread)
     y, z = (target_values(column_of(f, request.target), target.classes) for f in (train, test))
     classes, keep = len(target.classes), request.keep_identifiers
     encoder = TableEncoder(request.missing, request.dates, request.decimal, request.category)

@@ -46,12 +46,20 @@ class Request:
     @property
     def wanted(self) -> TextOptions:
         """What is known of the text that the table is in, the columns that are named among it."""
-        return replace(self.text, wanted=(self.target, *self.apart, *self.ignore, *self.category))
+        wanted = (self.target, *self.held_out_by, *self.ignore, *self.category)
+        return replace(self.text, wanted=wanted)
 
     @property
-    def apart(self) -> tuple[str, ...]:
-        """Columns by which rows are held out, which no model reads."""
+    def held_out_by(self) -> tuple[str, ...]:
+        """Columns by which rows are held out."""
         return tuple(n for n in (self.time_column, self.group_column) if n is not None)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Columns that are read and are no inputs: groups, and times that are to be ignored."""
+        groups = () if self.group_column is None else (self.group_column,)
+        times = () if self.time_column not in self.ignore else (self.time_column,)
+        return (self.target, *groups, *times)
 
 
 #: Processor seconds of a page, and for each column, which has a line on it; the most that is kept

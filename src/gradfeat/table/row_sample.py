@@ -50,6 +50,22 @@ def frame_hash(frame: pd.DataFrame, seed: int) -> NDArray[np.int64]:
     return (h >> np.uint64(1)).astype(np.int64)
 
 
+def copy_order(h: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions of rows with hashes `h` (n,) in a random order, in which equal rows lie apart.
+
+    Where the copies of a row stay together, the first rows of an order hold all copies of some
+    contents and none of others: what is noise among the copies then looks like signal.
+
+    >>> copy_order(np.array([7, 7, 3])).tolist()[0]
+    2
+    """
+    order = np.argsort(h, kind="stable")
+    key = h[order].astype(np.uint64)
+    copy = (np.arange(len(h)) - np.searchsorted(key, key)).astype(np.uint64)
+    key = np.where(copy > 0, with_bits(key, copy) >> np.uint64(1), key)
+    return order[np.argsort(key, kind="stable")]
+
+
 def _hashes(column: pd.Series) -> NDArray[np.uint64]:
     if is_numbers(column):
         return hash_array(column.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0)
@@ -127,8 +143,9 @@ class RowSample:
         return RowSample(*both, frame).least(size)
 
     def rows(self, times: NDArray[np.int64]) -> pd.DataFrame:
-        """Each row so many `times` (k,), in the order of their hashes."""
-        return cast(pd.DataFrame, self.frame.iloc[np.repeat(np.arange(len(times)), times)])
+        """Each row so many `times` (k,), in :func:`copy_order`."""
+        places = np.repeat(np.arange(len(times)), times)
+        return cast(pd.DataFrame, self.frame.iloc[places[copy_order(self.hash[places])]])
 
     def some(self, count: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
         """So many of each row, of `count` (k,), that they are about `wanted` together.
@@ -184,13 +201,14 @@ class HeldOut:
         return np.where(found, share, 1.0)
 
     def training(self, frame: pd.DataFrame) -> NDArray[np.int64]:
-        """Positions of the rows of a whole table that are learned from, ordered by their hashes."""
+        """Positions of the rows of a whole table that are learned from, in :func:`copy_order`."""
         h = frame_hash(frame, self.seed)
         order = np.argsort(h, kind="stable")
         h = h[order]
         place, found = self._places(h)
         earlier = np.arange(len(h)) - np.searchsorted(h, h)
-        return order[~found | (earlier >= self.tested[place])]
+        kept = ~found | (earlier >= self.tested[place])
+        return order[kept][copy_order(h[kept])]
 
     def _places(self, h: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         place = np.searchsorted(self.hash, h).clip(max=len(self.hash) - 1)

@@ -79,7 +79,8 @@ Dates = Annotated[
     ),
 ]
 TimeColumn = Annotated[
-    str | None, typer.Option(help="Ordered data: test on the last rows by this column.")
+    str | None,
+    typer.Option(help="Ordered data: test on the last rows by this column, an input too."),
 ]
 GroupColumn = Annotated[
     str | None, typer.Option(help="Subjects that come again: test on whole groups of rows.")
