@@ -84,11 +84,13 @@ class RFMMethod(Refittable, ABC):
         exhaust the kernel; so it is in the metric of the RFM itself. Of streamed rows 250,000 at
         most are gathered for that. Beyond 20,500 rows up to 2,000 are kept out, to decide on the
         share of trees and on probabilities by the fits themselves.
-        Predictions are sums over fewer points, and in float32 beyond 3,000 rows, where that
-        changes the squared error by a thousandth of the residuals' or less
+        Predictions are sums over fewer points, in float32 beyond 3,000 rows, and of inputs that a
+        product of kernels of single columns rounds to whole numbers of 16 bits
+        (:class:`~gradfeat.models.kernels.generalised_laplace.RoundedLaplace`), where that changes
+        the squared error by a thousandth of the residuals' or less
         (:func:`~gradfeat.models.fewer_centres.quickened`).
-        ``settings_`` tells the rows that taught M (``metric_rows``), and how many the function is
-        a sum over (``points``).
+        ``settings_`` tells the rows that taught M (``metric_rows``), how many the function is a sum
+        over (``points``), and whether inputs are ``rounded``.
     trees : bool
         Boosted trees join that mean, where `directions` is "auto", if held-out rows gain half a
         percent of the loss (:class:`~gradfeat.models.trees.Boosting`); ``settings_["trees"]`` tells

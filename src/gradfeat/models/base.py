@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import torch
@@ -98,6 +98,10 @@ class OwnTiles(Protocol):
         ...
 
 
+#: (X, memory or None) -> k(X, Z) of a known Z, perhaps in that memory, of twice as many entries.
+KernelRows = Callable[[Tensor, Tensor | None], Tensor]
+
+
 class Kernel(ABC):
     """A positive semi-definite function k(x, z), with the gradient of its expansions."""
 
@@ -109,6 +113,14 @@ class Kernel(ABC):
     @abstractmethod
     def __call__(self, X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
         """Kernel matrix; ``Z is X`` gives an exactly symmetric matrix."""
+
+    @abstractmethod
+    def against(self, Z: Float[Tensor, "m d"]) -> KernelRows:
+        """k(X, Z) for one X after the other, where what Z alone decides is computed once."""
+
+    @abstractmethod
+    def rounded(self, X: Float[Tensor, "n d"]) -> tuple[Kernel, Float[Tensor, "n d"]]:
+        """A kernel that is faster as it rounds inputs, and these rows rounded; or all as it is."""
 
     @abstractmethod
     def diagonal(self, X: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
@@ -133,6 +145,12 @@ class Kernel(ABC):
 
 class BlockKernel(Kernel):
     """A kernel whose gradient has no use for its tiles: row blocks, computed anew."""
+
+    def against(self, Z: Float[Tensor, "m d"]) -> KernelRows:
+        return lambda X, _: self(X, Z)
+
+    def rounded(self, X: Float[Tensor, "n d"]) -> tuple[Kernel, Float[Tensor, "n d"]]:
+        return self, X
 
     def own_gradient(
         self, X: Float[Tensor, "n d"], c: Float[Tensor, "n c"], tiles: OwnTiles

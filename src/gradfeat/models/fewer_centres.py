@@ -49,19 +49,38 @@ def quickened(
     `f`: A kernel ridge machine of these rows, or of some of them, with metric I.
     `memory_limit`: Bytes that factors may take; where they need more the centres stay.
     """
-    exact, narrow, n = f.in_float64(), rows.X.dtype != torch.float64, len(rows.X)
-    order = torch.randperm(n, generator=stream(seed, "rows of fewer centres")).to(rows.X.device)
-    some, X = rows.at(order[:RESIDUALS]).double(), rows.X.double()
-    bound = CHANGE * _size(some.y - exact(some.X), some.w)
-    inputs = between(some.X[:MEASURED], X, seed)
-    target = exact(inputs)
-
-    def same(g: KernelMachine) -> bool:
-        return _size(g(inputs) - target, some.w[:MEASURED]) <= bound
-
-    machines = chain(on_fewer_centres(exact, X, bound, seed, memory_limit), [exact])
+    exact, narrow = f.in_float64(), rows.X.dtype != torch.float64
+    same, X = Certificate.of(exact, rows, seed), rows.X.double()
+    machines = chain(on_fewer_centres(exact, X, same.bound, seed, memory_limit), [exact])
     tried = (h for g in machines for h in ((g.in_float32(), g) if narrow else (g,)))
     return next(filter(same, tried), exact)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Whether a function may stand for a machine: at made inputs it differs by a `bound` at most.
+
+    `inputs`, `target`: At which the machine has which values; `w`: their weights. `bound`: Of the
+    root mean square of differences, :data:`CHANGE` of the residuals'.
+    """
+
+    inputs: Float[Tensor, "m d"]
+    target: Float[Tensor, "m c"]
+    w: Float[Tensor, " m"]
+    bound: float
+
+    @classmethod
+    def of(cls, f: KernelMachine, rows: Block, seed: int) -> Certificate:
+        """Of a machine of these rows in float64."""
+        order = torch.randperm(len(rows.X), generator=stream(seed, "rows of fewer centres"))
+        some = rows.at(order[:RESIDUALS].to(rows.X.device)).double()
+        inputs = between(some.X[:MEASURED], rows.X.double(), seed)
+        bound = CHANGE * _size(some.y - f(some.X), some.w)
+        return cls(inputs, f(inputs), some.w[:MEASURED], bound)
+
+    def __call__(self, g: KernelMachine) -> bool:
+        return _size(g(self.inputs) - self.target, self.w) <= self.bound
 
 
 def between(X: Float[Tensor, "m d"], Z: Float[Tensor, "n d"], seed: int) -> Float[Tensor, "m d"]:

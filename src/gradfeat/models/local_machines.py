@@ -20,7 +20,7 @@ from ..maths.streams import stream
 from ..maths.subspaces import widest_direction
 from ..rows.rows import Rows, of_block
 from .base import Kernel, OneStage, Predictor
-from .fewer_centres import quickened
+from .fewer_centres import Certificate, quickened
 from .kernel_machine import KernelMachine, machine_of
 from .kernel_ridge import KernelRidge
 from .partition import Partition, cut_rows
@@ -167,16 +167,34 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
             few = NystromDirect(EXHAUSTED_BY, memory_limit=self.memory_limit)
             if self._exhausted(block.double(), few, seed):
                 return self._on_centres(rows, block, few, seed)
-        n, whole = len(block.X), Adaptive(memory_limit=self.memory_limit)
+        n = len(block.X)
         most = affordable_rows(self.kernel, block, self.one_machine, self.memory_limit)
         order = torch.randperm(n, generator=stream(seed, "rows of one machine"))
         one, others = order[:most], order[most:]
-        first = block if n <= most else block.at(one)
-        base = KernelRidge(self.kernel, self.alpha, whole).fit(of_block(first), seed=seed)
-        base = self._quick(base, first, seed)
+        base, block = self._first(block, slice(None) if n <= most else one, seed)
         if len(others) < self.fewest:
             return base
         return self._with_leaves(base, block.at(others), seed)
+
+    def _first(self, block: Block, one: slice | Tensor, seed: int) -> tuple[KernelMachine, Block]:
+        """The machine of some rows, and all rows: rounded, where it is certified as what it is not.
+
+        Where there is no noise it is not certified: what rounding adds to targets is not nothing.
+        """
+
+        def fit(kernel: Kernel, rows: Block) -> KernelMachine:
+            whole = Adaptive(memory_limit=self.memory_limit)
+            return KernelRidge(kernel, self.alpha, whole).fit(of_block(rows), seed=seed)
+
+        kernel, X = self.kernel.rounded(block.X)
+        if kernel is not self.kernel:
+            rounded = replace(block, X=X)
+            first = rounded.at(one)
+            f = fit(kernel, first).in_float64()
+            if Certificate.of(replace(f, kernel=self.kernel), first, seed)(f):
+                return self._quick(f, first, seed), rounded
+        first = block.at(one)
+        return self._quick(fit(self.kernel, first), first, seed), block
 
     def _quick(self, f: KernelMachine, rows: Block, seed: int) -> KernelMachine:
         return quickened(f, rows, seed=seed, memory_limit=self.memory_limit)
@@ -211,21 +229,21 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
         tree, leaves = cut_rows(block.X, block.w, self.leaves(block.X), OVERLAP)
         rest = replace(block, y=left)
         parts = [rest.at(rows) for rows in leaves]
-        alpha = self._penalty(parts)
+        alpha = self._penalty(base.kernel, parts)
         if alpha is None:
             return base
         solver = Adaptive(most=int(2 * SHARED * LEAF_ROWS), memory_limit=self.memory_limit)
         points, coefficients = [], []
         for part in parts:
-            system = System(self.kernel, part.X, part.y, alpha, part.w)
+            system = System(base.kernel, part.X, part.y, alpha, part.w)
             solution = solver.solve(system, seed=seed)
             points.append(solution.Z)
             coefficients.append(solution.c.to(block.X.dtype))
         starts = torch.tensor([0, *(len(Z) for Z in points)]).cumsum(0)
         c = torch.cat(coefficients)
-        return LocalMachines(base, self.kernel, tree, torch.cat(points), c, starts)
+        return LocalMachines(base, base.kernel, tree, torch.cat(points), c, starts)
 
-    def _penalty(self, parts: Sequence[Block]) -> float | None:
+    def _penalty(self, kernel: Kernel, parts: Sequence[Block]) -> float | None:
         """Of least squared leave-one-out error in some leaves.
 
         None, for leaves are worth nothing, where that error is not smaller than without them by
@@ -239,7 +257,7 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
         nothing = torch.cat([part.w * part.y.square().sum(1) for part in dense])
 
         def gains(alpha: float) -> Tensor:
-            errors = [part.w * leave_one_out(self.kernel, part, alpha) for part in dense]
+            errors = [part.w * leave_one_out(kernel, part, alpha) for part in dense]
             return nothing - torch.cat(errors)
 
         gain = [gains(alpha) for alpha in alphas]

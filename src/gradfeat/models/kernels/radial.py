@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..base import Kernel, OwnTiles
+from ..base import Kernel, KernelRows, OwnTiles
 
 
 def check_bandwidth(bandwidth: float | None) -> None:
@@ -32,18 +32,39 @@ def squared_distances(
     out: Float[Tensor, "n m"] | None = None,
     unit: float = 1.0,
 ) -> Float[Tensor, "n m"]:
-    """|x_i - z_j|^2 / unit^2 by one matrix product, both sides centred: digits do not cancel.
+    """|x_i - z_j|^2 / unit^2, by :class:`DistancesTo`.
 
-    Distances that rounding cannot tell from zero are zero, so that equal rows are at distance 0
-    wherever they stand; ``Z is X`` gives an exactly symmetric matrix with a zero diagonal. `out` is
-    memory for the result.
+    ``Z is X`` gives an exactly symmetric matrix with a zero diagonal.
     """
-    centre, same = Z.mean(0), X is Z
-    X, Z = X - centre, Z - centre
-    own = X.square().sum(1, keepdim=True) * (1 - ROUNDING * torch.finfo(X.dtype).eps)
-    D = torch.addmm(Z.square().sum(1), X, Z.T, alpha=-2, out=out).add_(own).clamp_(min=0)
-    D = torch.div(D + D.T, 2, out=out).fill_diagonal_(0.0) if same else D
-    return D if unit == 1.0 else D.mul_(1.0 / unit**2)
+    D = DistancesTo(Z, unit)(X, out)
+    return torch.div(D + D.T, 2, out=out).fill_diagonal_(0.0) if X is Z else D
+
+
+class DistancesTo:
+    """|x_i - z_j|^2 / unit^2 = (-2 x, 1, |x|^2) . (z, |z|^2, 1): one matrix product.
+
+    Nothing is left to do for each pair but to cut off what is below 0. Both sides are centred, so
+    that digits do not cancel. Distances that rounding cannot tell from zero are zero, so that equal
+    rows are at distance 0 wherever they stand.
+    """
+
+    def __init__(self, Z: Float[Tensor, "m d"], unit: float) -> None:
+        self._centre, self._unit = Z.mean(0), unit
+        z = self._centred(Z)
+        size = z.square().sum(1, keepdim=True)
+        self._right = torch.cat([z, size, torch.ones_like(size)], 1)
+
+    def _centred(self, X: Tensor) -> Tensor:
+        return (X - self._centre).div_(self._unit)
+
+    def __call__(
+        self, X: Float[Tensor, "n d"], out: Float[Tensor, "n m"] | None = None
+    ) -> Float[Tensor, "n m"]:
+        """`out` is memory for the result."""
+        x = self._centred(X)
+        size = x.square().sum(1, keepdim=True).mul_(1 - ROUNDING * torch.finfo(X.dtype).eps)
+        left = torch.cat([-2 * x, torch.ones_like(size), size], 1)
+        return torch.mm(left, self._right.T, out=out).clamp_(min=0)
 
 
 def decay(t: Tensor, rate: float = 1.0, out: Tensor | None = None) -> Tensor:
@@ -118,6 +139,18 @@ class RadialKernel(Kernel):
 
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
         return self.profile_(squared_distances(X, Z, unit=self.bandwidth))
+
+    def against(self, Z: Tensor) -> KernelRows:
+        distances = DistancesTo(Z, self.bandwidth)
+
+        def values(X: Tensor, room: Tensor | None) -> Tensor:
+            out = None if room is None else room[: len(X) * len(Z)].view(len(X), len(Z))
+            return self.profile_(distances(X, out))
+
+        return values
+
+    def rounded(self, X: Tensor) -> tuple[Kernel, Tensor]:
+        return self, X
 
     def diagonal(self, X: Tensor) -> Tensor:
         """k(x, x) = profile(0)."""
@@ -212,13 +245,13 @@ class Matern(RadialKernel):
             raise ValueError(f"nu is {self.nu}: allowed are 0.5, 1.5 and 2.5.")
 
     def profile_(self, s: Tensor) -> Tensor:
-        t = s.mul_(2 * self.nu).sqrt_()
-        K = decay(t)
+        r, rate = s.sqrt_(), (2 * self.nu) ** 0.5
+        K = decay(r, rate)
         if self.nu == 0.5:
             return K
         if self.nu == 1.5:
-            return t.add_(1).mul_(K)
-        return torch.addcmul(t, t, t, value=1 / 3).add_(1).mul_(K)
+            return K.addcmul_(r, K, value=rate)
+        return torch.addcmul(K, torch.addcmul(r, r, r, value=rate / 3), K, value=rate)
 
     def slope_(self, s: Tensor) -> Tensor:
         """-exp(-t)/(2 t), -3/2 exp(-t), -5/6 (1 + t) exp(-t)."""

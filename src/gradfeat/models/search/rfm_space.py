@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +16,7 @@ from ...maths.deadline import deadline_passed
 from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
 from ..kernel_machine import KernelMachine, apply_metric
+from ..kernels.generalised_laplace import RoundedLaplace
 from ..local_machines import EXHAUSTED_BY, ONE_MACHINE, LocalMachines, LocalRidge, affordable_rows
 from ..rfm import RFM
 from ..solvers.direct import Adaptive
@@ -158,12 +160,14 @@ class RFMSpace(Space[RFMSetting]):
         return LocalRidge(setting.last_kernel, alpha, memory_limit=self.memory_limit)
 
     def used(self, f: Predictor, setting: RFMSetting, rows: Rows) -> dict[str, int]:
-        """Rows that taught M, and rows that the last fit is a sum over."""
+        """Rows that taught M, rows that the last fit is a sum over, whether it rounds inputs."""
         held = rows.sample if rows.held is None else rows.held
         most = self.rfm.metric_rows if setting.head is None else self.metric_rows
         n = 0 if held is None or not setting.learns else len(held.X)
         parts = (t for name, t in f.tensors().items() if name.split(".")[-1] == "Z")
-        return {"metric_rows": n if most is None else min(n, most), "points": sum(map(len, parts))}
+        taught, points = n if most is None else min(n, most), sum(map(len, parts))
+        rounded = {"rounded": True} if RoundedLaplace.__name__ in json.dumps(f.spec()) else {}
+        return {"metric_rows": taught, "points": points, **rounded}
 
     def best(self, data: Block, seed: int, effort: Effort) -> Trial[RFMSetting]:
         """The best of the paths' rounds and of the heads in the metrics of the two best paths."""

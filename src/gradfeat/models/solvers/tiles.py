@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from jaxtyping import Float
@@ -11,15 +11,16 @@ from torch import Tensor
 from ...maths.blocks import unwritten
 from ...maths.memory import allowed_bytes, refuse_beyond, slices
 from ...maths.streams import stream
-from ..base import Kernel
+from ..base import Kernel, KernelRows
 from .base import Meter, System
 
 #: Rows and columns of a tile: on a CPU of .6 MB, as memory of larger ones goes back to the system
 #: after each, which clears it anew (up to half of the time); a GPU wants large ones.
 CPU_SIDE = {torch.float32: 384, torch.float64: 256}
 GPU_SIDE = 8192
-#: Columns of a wide tile, in sides of a square one.
-WIDTH = 4
+#: Entries of a wide tile, whose memory is taken once for all, in those of a square one on a CPU;
+#: its columns, in sides of a square of so many.
+LARGER, WIDTH = 2.75, 4
 #: Rows of a tile are a multiple of this: BLAS treats a rest in another way.
 EVEN = 16
 #: Entries of a piece of memory that holds kept tiles.
@@ -32,11 +33,12 @@ def tile_side(X: Tensor) -> int:
 
 
 def tile_shape(X: Tensor, m: int) -> tuple[int, int]:
-    """Rows and columns of a tile of k(X, Z), Z of m points: of the size of a square one, but wide.
+    """Rows and columns of a tile of k(X, Z), Z of m points: larger than a square one, and wide.
 
     Products with few rows read a wide tile up to twice as fast, and there are fewer of them.
     """
     side = tile_side(X)
+    side = int(side * LARGER**0.5) if X.device.type == "cpu" else side
     width = min(m, WIDTH * side)
     height = side * side // width
     return max(1, height - height % EVEN if height > EVEN else height), width
@@ -75,17 +77,23 @@ class Tiles:
         self.rows, self.columns = slices(len(X), height), slices(len(Z), width)
         self._X = [X[rows] for rows in self.rows]
         self._Z = self._X if self.symmetric else [Z[rows] for rows in self.columns]
+        self._column = -1
+        self._against: KernelRows | None = None
         self._kept = {} if kept is None else kept
         self._arena = Arena(min(PIECE, len(X) * len(Z)))
 
     def __call__(self, i: int, j: int) -> Float[Tensor, "a b"]:
         """Tile (i, j); the caller must not change it."""
+        return self._tile(i, j, None)
+
+    def _tile(self, i: int, j: int, room: Tensor | None) -> Float[Tensor, "a b"]:
+        """Tile (i, j), perhaps in this memory."""
         if self.symmetric and j < i:
-            return self(j, i).T
+            return self._tile(j, i, room).T
         tile = self._kept.get((i, j))
         if tile is not None:
             return tile
-        tile = self.kernel(self._X[i], self._Z[j])
+        tile = self._evaluated(i, j, room)
         self.meter.evaluated(tile.numel())
         size = tile.numel() * tile.element_size()
         if size <= self.budget:
@@ -94,14 +102,28 @@ class Tiles:
             tile = self._kept[i, j] = self._arena.keep(tile)
         return tile
 
+    def _evaluated(self, i: int, j: int, room: Tensor | None) -> Float[Tensor, "a b"]:
+        if self.symmetric:
+            return self.kernel(self._X[i], self._X[j])
+        if self._against is None or j != self._column:
+            self._column, self._against = j, self.kernel.against(self._Z[j])
+        return self._against(self._X[i], room)
+
+    def _in_turn(self) -> Iterator[tuple[int, int, Float[Tensor, "a b"]]]:
+        """Each tile that is evaluated, until the next one: column by column, in the same memory."""
+        first = self._X[0]
+        fresh = self.symmetric or first.requires_grad
+        room = None if fresh else first.new_empty(2 * len(first) * len(self._Z[0]))
+        for j in range(len(self.columns)):
+            for i in range(j + 1 if self.symmetric else len(self.rows)):
+                yield i, j, self._tile(i, j, room)
+
     def fill_(self, out: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
         """Write the whole matrix into `out`; a symmetric one is evaluated by half."""
-        for i, rows in enumerate(self.rows):
-            for j in range(i if self.symmetric else 0, len(self.columns)):
-                tile = self(i, j)
-                out[rows, self.columns[j]] = tile
-                if self.symmetric and j > i:
-                    out[self.columns[j], rows] = tile.T
+        for i, j, tile in self._in_turn():
+            out[self.rows[i], self.columns[j]] = tile
+            if self.symmetric and j > i:
+                out[self.columns[j], self.rows[i]] = tile.T
         return out
 
     # Products go over V^T: BLAS is up to eight times faster on few rows than on few columns.
@@ -109,12 +131,11 @@ class Tiles:
     def times(self, V: Float[Tensor, "m c"]) -> Float[Tensor, "n c"]:
         """k(X, Z) V; a symmetric matrix is read and evaluated by half."""
         given, out = V.T.contiguous(), V.new_zeros(V.shape[1], self.rows[-1].stop)
-        for i, rows in enumerate(self.rows):
-            for j in range(i if self.symmetric else 0, len(self.columns)):
-                columns, tile = self.columns[j], self(i, j)
-                out[:, rows].addmm_(given[:, columns], tile.T)
-                if self.symmetric and j > i:
-                    out[:, columns].addmm_(given[:, rows], tile)
+        for i, j, tile in self._in_turn():
+            rows, columns = self.rows[i], self.columns[j]
+            out[:, rows].addmm_(given[:, columns], tile.T)
+            if self.symmetric and j > i:
+                out[:, columns].addmm_(given[:, rows], tile)
         self.meter.multiplied(len(V) * out.shape[1])
         return out.T.contiguous()
 
