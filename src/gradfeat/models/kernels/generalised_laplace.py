@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..base import Kernel, KernelRows, OwnTiles
-from .radial import RadialKernel, check_bandwidth, decay
+from .radial import RadialKernel, as_matrix, check_bandwidth, decay
 
 # Products are with coefficients transposed: BLAS is several times faster on few rows than on few
 # columns.
@@ -24,14 +24,18 @@ CPU_TILE, GPU_TILE = 2**18, 2**24
 
 
 def power_distances(
-    X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"], p: float
+    X: Float[Tensor, "n d"],
+    Z: Float[Tensor, "m d"],
+    p: float,
+    out: Float[Tensor, "n m"] | None = None,
 ) -> Float[Tensor, "n m"]:
     """sum_k |x_ik - z_jk|^p, one column at a time within a tile.
 
     Equal rows are at distance 0; ``Z is X`` evaluates half of the tiles and gives an exactly
-    symmetric matrix.
+    symmetric matrix. `out` is memory for the result.
     """
-    D, columns = X.new_empty(len(X), len(Z)), (X.T.contiguous(), Z.T.contiguous())
+    D = X.new_empty(len(X), len(Z)) if out is None else out
+    columns = (X.T.contiguous(), Z.T.contiguous())
     for i, j in _tiles(X, Z):
         if X is Z and j.start > i.start:
             continue
@@ -235,11 +239,14 @@ class _Minkowski(Kernel):
         return self.bandwidth**-self.p
 
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
-        s = power_distances(X, Z, self.p).mul_(self._scale)
-        return profile_(s, self.q / self.p)
+        return self.against(Z)(X, None)
 
     def against(self, Z: Tensor) -> KernelRows:
-        return lambda X, _: self(X, Z)
+        def values(X: Tensor, room: Tensor | None) -> Tensor:
+            s = power_distances(X, Z, self.p, as_matrix(room, X, Z)).mul_(self._scale)
+            return profile_(s, self.q / self.p)
+
+        return values
 
     def rounded(self, X: Tensor) -> tuple[Kernel, Tensor]:
         return self, X

@@ -67,6 +67,11 @@ class DistancesTo:
         return torch.mm(left, self._right.T, out=out).clamp_(min=0)
 
 
+def as_matrix(room: Tensor | None, X: Tensor, Z: Tensor) -> Float[Tensor, "n m"] | None:
+    """The beginning of such memory, if any, for a matrix of these rows and columns."""
+    return None if room is None else room[: len(X) * len(Z)].view(len(X), len(Z))
+
+
 def decay(t: Tensor, rate: float = 1.0, out: Tensor | None = None) -> Tensor:
     """exp(-rate t); `out`, which may be t, is memory that it may use.
 
@@ -144,8 +149,7 @@ class RadialKernel(Kernel):
         distances = DistancesTo(Z, self.bandwidth)
 
         def values(X: Tensor, room: Tensor | None) -> Tensor:
-            out = None if room is None else room[: len(X) * len(Z)].view(len(X), len(Z))
-            return self.profile_(distances(X, out))
+            return self.profile_(distances(X, as_matrix(room, X, Z)))
 
         return values
 
