@@ -227,3 +227,11 @@ def test_a_gaussian_gives_way_to_a_rougher_kernel_that_many_rows_favour(target, 
     smooth = evaluate_head([one], Head(None, 0.0, "gaussian", 1.0), ALPHAS)
     last = Round([one], list(smooth.predictions), smooth.loss)
     assert rougher(last, smooth, data, None).head.kernel == expected
+
+
+def test_losses_that_differ_by_rounding_are_a_tie():
+    """On each row one is a little larger, by what no held-out row can tell."""
+    one = split()
+    search = HeadSearch([one], [1, None], ALPHAS)
+    search.tried += [trial(one, Head(r), loss, 0) for r, loss in ((None, 1.0), (1, 1 + 1e-9))]
+    assert search.simplest().head.directions == 1

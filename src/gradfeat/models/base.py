@@ -98,8 +98,9 @@ class OwnTiles(Protocol):
         ...
 
 
-#: (X, memory or None) -> k(X, Z) of a known Z, perhaps in that memory, of twice as many entries.
-KernelRows = Callable[[Tensor, Tensor | None], Tensor]
+#: (Some rows of X, memory or None) -> theirs of k(X, Z), perhaps in that memory: of twice as many
+#: entries.
+KernelRows = Callable[[slice, Tensor | None], Tensor]
 
 
 class Kernel(ABC):
@@ -115,8 +116,8 @@ class Kernel(ABC):
         """Kernel matrix; ``Z is X`` gives an exactly symmetric matrix."""
 
     @abstractmethod
-    def against(self, Z: Float[Tensor, "m d"]) -> KernelRows:
-        """k(X, Z) for one X after the other, where what Z alone decides is computed once."""
+    def between(self, X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> KernelRows:
+        """k(X, Z) for some rows after others; what X or Z decides alone is computed once."""
 
     @abstractmethod
     def rounded(self, X: Float[Tensor, "n d"]) -> tuple[Kernel, Float[Tensor, "n d"]]:
@@ -146,8 +147,8 @@ class Kernel(ABC):
 class BlockKernel(Kernel):
     """A kernel whose gradient has no use for its tiles: row blocks, computed anew."""
 
-    def against(self, Z: Float[Tensor, "m d"]) -> KernelRows:
-        return lambda X, _: self(X, Z)
+    def between(self, X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"]) -> KernelRows:
+        return lambda rows, _: self(X[rows], Z)
 
     def rounded(self, X: Float[Tensor, "n d"]) -> tuple[Kernel, Float[Tensor, "n d"]]:
         return self, X

@@ -166,8 +166,8 @@ class GeneralisedLaplace(Kernel):
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
         return self._road(X, Z)
 
-    def against(self, Z: Tensor) -> KernelRows:
-        return self._road.against(Z)
+    def between(self, X: Tensor, Z: Tensor) -> KernelRows:
+        return self._road.between(X, Z)
 
     def diagonal(self, X: Tensor) -> Tensor:
         return self._road.diagonal(X)
@@ -239,11 +239,14 @@ class _Minkowski(Kernel):
         return self.bandwidth**-self.p
 
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
-        return self.against(Z)(X, None)
+        s = power_distances(X, Z, self.p).mul_(self._scale)
+        return profile_(s, self.q / self.p)
 
-    def against(self, Z: Tensor) -> KernelRows:
-        def values(X: Tensor, room: Tensor | None) -> Tensor:
-            s = power_distances(X, Z, self.p, as_matrix(room, X, Z)).mul_(self._scale)
+    def between(self, X: Tensor, Z: Tensor) -> KernelRows:
+        def values(rows: slice, room: Tensor | None) -> Tensor:
+            few = X[rows]
+            out = as_matrix(room, len(few), len(Z))
+            s = power_distances(few, Z, self.p, out).mul_(self._scale)
             return profile_(s, self.q / self.p)
 
         return values
@@ -278,8 +281,8 @@ class _Minkowski(Kernel):
         return {"name": "GeneralisedLaplace", **asdict(self)}
 
 
-#: Whole numbers of 16 bits.
-NUMBERS = 2**16
+#: Whole numbers of 16 bits, and those below 0.
+NUMBERS, HALF = 2**16, 2**15
 
 
 @final
@@ -345,37 +348,34 @@ class RoundedLaplace(Kernel):
         return a.mul_(2), total, decay(inside.sub_(X).abs_().sum(1), 1 / self.bandwidth)
 
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
-        return self.against(Z)(X, None)
+        return self.between(X, Z)(slice(None), None)
 
-    def against(self, Z: Tensor) -> KernelRows:
-        other, total, share = self._codes(Z)
-        z, rate = other.unbind(), self._step / self.bandwidth
+    def between(self, X: Tensor, Z: Tensor) -> KernelRows:
+        (x, own, far), (z, other, share) = self._codes(X), self._codes(Z)
+        x, z, own, rate = x[:, :, None], z.unbind(), own + HALF, self._step / self.bandwidth
 
-        def values(X: Tensor, room: Tensor | None) -> Tensor:
-            shape, entries = (len(X), len(Z)), len(X) * len(Z)
+        def values(rows: slice, room: Tensor | None) -> Tensor:
+            each = x[:, rows].unbind()
+            shape, entries = (len(each[0]), len(Z)), len(each[0]) * len(Z)
             room = X.new_empty(2 * entries) if room is None else room
             K = room[:entries].view(shape)
             D, beside = room[entries : 2 * entries].view(torch.int16)[: 2 * entries].view(2, *shape)
-            own, sums, far = self._codes(X)
-            x = own[:, :, None].unbind()
-            torch.maximum(x[0], z[0], out=D)
-            for k in range(1, len(x)):
-                D.add_(torch.maximum(x[k], z[k], out=beside))
-            D.sub_(sums.add_(NUMBERS // 2)[:, None]).sub_(total)
-            K = decay(K.copy_(D).add_(NUMBERS // 2), rate, out=K)
+            torch.maximum(each[0], z[0], out=D)
+            for k in range(1, len(each)):
+                D.add_(torch.maximum(each[k], z[k], out=beside))
+            D.sub_(own[rows, None]).sub_(other)
+            K = decay(K.copy_(D).add_(HALF), rate, out=K)
             if far is not None and share is not None:
-                return K.mul_(torch.outer(far, share))
-            K = K if far is None else K.mul_(far[:, None])
+                return K.mul_(torch.outer(far[rows], share))
+            K = K if far is None else K.mul_(far[rows, None])
             return K if share is None else K.mul_(share)
 
         return values
 
     def rounded(self, X: Tensor) -> tuple[Kernel, Tensor]:
-        """As it is."""
         return self, X
 
     def diagonal(self, X: Tensor) -> Tensor:
-        """1 in the box."""
         far = self._codes(X)[2]
         return X.new_ones(len(X)) if far is None else far.square_()
 

@@ -32,44 +32,36 @@ def squared_distances(
     out: Float[Tensor, "n m"] | None = None,
     unit: float = 1.0,
 ) -> Float[Tensor, "n m"]:
-    """|x_i - z_j|^2 / unit^2, by :class:`DistancesTo`.
+    """|x_i - z_j|^2 / unit^2, by :func:`distance_factors`.
 
-    ``Z is X`` gives an exactly symmetric matrix with a zero diagonal.
+    ``Z is X`` gives an exactly symmetric matrix with a zero diagonal. `out` is memory for the
+    result.
     """
-    D = DistancesTo(Z, unit)(X, out)
+    left, right = distance_factors(X, Z, unit)
+    D = torch.mm(left, right.T, out=out).clamp_(min=0)
     return torch.div(D + D.T, 2, out=out).fill_diagonal_(0.0) if X is Z else D
 
 
-class DistancesTo:
-    """|x_i - z_j|^2 / unit^2 = (-2 x, 1, |x|^2) . (z, |z|^2, 1): one matrix product.
+def distance_factors(
+    X: Float[Tensor, "n d"], Z: Float[Tensor, "m d"], unit: float
+) -> tuple[Float[Tensor, "n k"], Float[Tensor, "m k"]]:
+    """(-2 x, 1, |x|^2) and (z, |z|^2, 1), whose products are |x - z|^2: in this unit, centred.
 
-    Nothing is left to do for each pair but to cut off what is below 0. Both sides are centred, so
-    that digits do not cancel. Distances that rounding cannot tell from zero are zero, so that equal
+    Nothing is left to do for each pair but to cut off what is below 0. As both sides are centred
+    digits do not cancel. Distances that rounding cannot tell from zero are below it, so that equal
     rows are at distance 0 wherever they stand.
     """
-
-    def __init__(self, Z: Float[Tensor, "m d"], unit: float) -> None:
-        self._centre, self._unit = Z.mean(0), unit
-        z = self._centred(Z)
-        size = z.square().sum(1, keepdim=True)
-        self._right = torch.cat([z, size, torch.ones_like(size)], 1)
-
-    def _centred(self, X: Tensor) -> Tensor:
-        return (X - self._centre).div_(self._unit)
-
-    def __call__(
-        self, X: Float[Tensor, "n d"], out: Float[Tensor, "n m"] | None = None
-    ) -> Float[Tensor, "n m"]:
-        """`out` is memory for the result."""
-        x = self._centred(X)
-        size = x.square().sum(1, keepdim=True).mul_(1 - ROUNDING * torch.finfo(X.dtype).eps)
-        left = torch.cat([-2 * x, torch.ones_like(size), size], 1)
-        return torch.mm(left, self._right.T, out=out).clamp_(min=0)
+    centre = Z.mean(0)
+    x, z = (X - centre).div_(unit), (Z - centre).div_(unit)
+    own, other = (P.square().sum(1, keepdim=True) for P in (x, z))
+    own.mul_(1 - ROUNDING * torch.finfo(X.dtype).eps)
+    left = torch.cat([-2 * x, torch.ones_like(own), own], 1)
+    return left, torch.cat([z, other, torch.ones_like(other)], 1)
 
 
-def as_matrix(room: Tensor | None, X: Tensor, Z: Tensor) -> Float[Tensor, "n m"] | None:
-    """The beginning of such memory, if any, for a matrix of these rows and columns."""
-    return None if room is None else room[: len(X) * len(Z)].view(len(X), len(Z))
+def as_matrix(room: Tensor | None, n: int, m: int) -> Float[Tensor, "n m"] | None:
+    """The beginning of such memory, if any, as a matrix."""
+    return None if room is None else room[: n * m].view(n, m)
 
 
 def decay(t: Tensor, rate: float = 1.0, out: Tensor | None = None) -> Tensor:
@@ -145,11 +137,13 @@ class RadialKernel(Kernel):
     def __call__(self, X: Tensor, Z: Tensor) -> Tensor:
         return self.profile_(squared_distances(X, Z, unit=self.bandwidth))
 
-    def against(self, Z: Tensor) -> KernelRows:
-        distances = DistancesTo(Z, self.bandwidth)
+    def between(self, X: Tensor, Z: Tensor) -> KernelRows:
+        left, right = distance_factors(X, Z, self.bandwidth)
 
-        def values(X: Tensor, room: Tensor | None) -> Tensor:
-            return self.profile_(distances(X, as_matrix(room, X, Z)))
+        def values(rows: slice, room: Tensor | None) -> Tensor:
+            few = left[rows]
+            out = as_matrix(room, len(few), len(Z))
+            return self.profile_(torch.mm(few, right.T, out=out).clamp_(min=0))
 
         return values
 

@@ -33,6 +33,8 @@ KNOWN = 4
 HOPELESS, JUDGES = 1.25, 150
 #: Losses may count as alike within this share of the best and this share of that of the mean.
 ALIKE, NEGLIGIBLE = 0.005, 1e-4
+#: Losses within this share of the best differ by rounding, on each row in the same way perhaps.
+EQUAL = 1e-6
 #: Kernels of the last fit, the smoothest first.
 SMOOTHNESS = ("gaussian", "matern52", "matern32", "laplace")
 #: Rougher than these, and the one that knows the columns: a product of kernels of one column each.
@@ -310,7 +312,7 @@ class HeadSearch:
 
         def by_chance(trial: HeadTrial) -> bool:
             spread = (self._errors(trial) - errors).std() / len(errors) ** 0.5
-            return trial is best or trial.loss - best.loss <= float(spread)
+            return trial.loss - best.loss <= float(spread) + EQUAL * best.loss
 
         return min(
             filter(by_chance, close),

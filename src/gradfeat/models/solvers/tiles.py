@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 
 import torch
 from jaxtyping import Float
@@ -11,7 +13,7 @@ from torch import Tensor
 from ...maths.blocks import unwritten
 from ...maths.memory import allowed_bytes, refuse_beyond, slices
 from ...maths.streams import stream
-from ..base import Kernel, KernelRows
+from ..base import Kernel
 from .base import Meter, System
 
 #: Rows and columns of a tile: on a CPU of .6 MB, as memory of larger ones goes back to the system
@@ -19,8 +21,10 @@ from .base import Meter, System
 CPU_SIDE = {torch.float32: 384, torch.float64: 256}
 GPU_SIDE = 8192
 #: Entries of a wide tile, whose memory is taken once for all, in those of a square one on a CPU;
-#: its columns, in sides of a square of so many.
-LARGER, WIDTH = 2.75, 4
+#: its columns, in sides of a square of so many, at most.
+LARGER, WIDTH = 3.0, 4
+#: Row tiles of which what they decide alone is computed at once.
+BLOCK = 16
 #: Rows of a tile are a multiple of this: BLAS treats a rest in another way.
 EVEN = 16
 #: Entries of a piece of memory that holds kept tiles.
@@ -35,11 +39,13 @@ def tile_side(X: Tensor) -> int:
 def tile_shape(X: Tensor, m: int) -> tuple[int, int]:
     """Rows and columns of a tile of k(X, Z), Z of m points: larger than a square one, and wide.
 
-    Products with few rows read a wide tile up to twice as fast, and there are fewer of them.
+    Products with few rows read a wide tile up to twice as fast, and there are fewer of them. The
+    tiles of a row are equally wide.
     """
     side = tile_side(X)
     side = int(side * LARGER**0.5) if X.device.type == "cpu" else side
-    width = min(m, WIDTH * side)
+    parts = -(-m // (WIDTH * side))
+    width = min(m, -(-m // (parts * EVEN)) * EVEN)
     height = side * side // width
     return max(1, height - height % EVEN if height > EVEN else height), width
 
@@ -75,25 +81,23 @@ class Tiles:
         side = tile_side(X)
         height, width = (side, side) if self.symmetric else tile_shape(X, len(Z))
         self.rows, self.columns = slices(len(X), height), slices(len(Z), width)
-        self._X = [X[rows] for rows in self.rows]
+        self._whole, self._X = X, [X[rows] for rows in self.rows]
         self._Z = self._X if self.symmetric else [Z[rows] for rows in self.columns]
-        self._column = -1
-        self._against: KernelRows | None = None
         self._kept = {} if kept is None else kept
         self._arena = Arena(min(PIECE, len(X) * len(Z)))
 
     def __call__(self, i: int, j: int) -> Float[Tensor, "a b"]:
         """Tile (i, j); the caller must not change it."""
-        return self._tile(i, j, None)
-
-    def _tile(self, i: int, j: int, room: Tensor | None) -> Float[Tensor, "a b"]:
-        """Tile (i, j), perhaps in this memory."""
         if self.symmetric and j < i:
-            return self._tile(j, i, room).T
+            return self(j, i).T
+        return self._tile(i, j, lambda: self.kernel(self._X[i], self._Z[j]))
+
+    def _tile(self, i: int, j: int, evaluate: Callable[[], Tensor]) -> Float[Tensor, "a b"]:
+        """One that is kept, or evaluated now."""
         tile = self._kept.get((i, j))
         if tile is not None:
             return tile
-        tile = self._evaluated(i, j, room)
+        tile = evaluate()
         self.meter.evaluated(tile.numel())
         size = tile.numel() * tile.element_size()
         if size <= self.budget:
@@ -102,21 +106,22 @@ class Tiles:
             tile = self._kept[i, j] = self._arena.keep(tile)
         return tile
 
-    def _evaluated(self, i: int, j: int, room: Tensor | None) -> Float[Tensor, "a b"]:
-        if self.symmetric:
-            return self.kernel(self._X[i], self._X[j])
-        if self._against is None or j != self._column:
-            self._column, self._against = j, self.kernel.against(self._Z[j])
-        return self._against(self._X[i], room)
-
     def _in_turn(self) -> Iterator[tuple[int, int, Float[Tensor, "a b"]]]:
-        """Each tile that is evaluated, until the next one: column by column, in the same memory."""
-        first = self._X[0]
-        fresh = self.symmetric or first.requires_grad
-        room = None if fresh else first.new_empty(2 * len(first) * len(self._Z[0]))
-        for j in range(len(self.columns)):
-            for i in range(j + 1 if self.symmetric else len(self.rows)):
-                yield i, j, self._tile(i, j, room)
+        """One tile after the other, of which each may take the memory of the one before."""
+        if self.symmetric:
+            for j in range(len(self.columns)):
+                yield from ((i, j, self(i, j)) for i in range(j + 1))
+            return
+        largest = len(self._X[0]) * len(self._Z[0])
+        room = None if self._whole.requires_grad else self._whole.new_empty(2 * largest)
+        blocks = [range(len(self.rows))[i : i + BLOCK] for i in range(0, len(self.rows), BLOCK)]
+        for j, numbers in itertools.product(range(len(self.columns)), blocks):
+            start = self.rows[numbers[0]].start
+            X = self._whole[start : self.rows[numbers[-1]].stop]
+            values = cache(partial(self.kernel.between, X, self._Z[j]))
+            for i in numbers:
+                rows = slice(self.rows[i].start - start, self.rows[i].stop - start)
+                yield i, j, self._tile(i, j, lambda v=values, r=rows: v()(r, room))
 
     def fill_(self, out: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
         """Write the whole matrix into `out`; a symmetric one is evaluated by half."""
