@@ -34,7 +34,7 @@ ROOMS: Final = {
     "interface": Room(1_267, 6),
     "lab": Room(3_577, 19),
     "maths": Room(4_507, 33),
-    "models": Room(11_561, 70),
+    "models": Room(11_574, 70),
     "planning": Room(1_467, 10),
     "reports": Room(976, 4),
     "rows": Room(6_944, 32),
