@@ -30,6 +30,19 @@ def sums_of(label, first, last):
     return f"{label},{X[first:last].sum():.3f},{Y[first:last].sum():.3f}"
 
 
+def SD(x):
+    return x.std(ddof=1)
+
+
+def rows_of(*named):
+    """Lines of a label, where there is one, and a statistic of each column of numbers."""
+    columns = [X, Y] if named[0][0] else [X, Z, Y]
+    return "\n".join(
+        ",".join([*([label] if label else []), *(f"{find(x):.3f}" for x in columns)])
+        for label, find in named
+    )
+
+
 #: Columns, rows (after which row, cells), kinds of inputs, and words of what is said.
 CASES = {
     "units": (NUMBERS, {0: "kg,,m/s"}, "number number", "line 2 ('kg' in 'x') is a row of units"),
@@ -76,6 +89,24 @@ CASES = {
         NAMED, {N: f"SD,{X.std():.3f},{Y.std():.3f}"}, "category number",
         "line 122 ('SD' in 'area') is a row that sums up others",
     ),
+    "statistics in French": (
+        NAMED, {N: rows_of(("Moyenne", np.mean), ("Écart-type", SD), ("Médiane", np.median),
+                           ("N", len), ("CV %", lambda x: 100 * SD(x) / x.mean()))},
+        "category number", "('Moyenne' in 'area') is a row that sums up others",
+    ),
+    "statistics without a word": (
+        NUMBERS, {N: rows_of(("", np.mean), ("", SD), ("", len))}, "number number",
+        " in 'x') is a row that sums up others",
+    ),
+    "statistics above, in English": (
+        NAMED, {0: rows_of(("Count", len), ("Mean", np.mean), ("Std", np.std), ("Min", np.min),
+                           ("50%", np.median), ("Max", np.max))},
+        "category number", "line 2 ('Count' in 'area') is a row that sums up others",
+    ),
+    "statistics, one of them of another kind": (
+        NAMED, {N: rows_of(("a", np.mean), ("b", SD), ("Mode", lambda x: x[3]), ("d", len))},
+        "category number", "('a' in 'area') is a row that sums up others",
+    ),
 }  # fmt: skip
 
 
@@ -104,7 +135,7 @@ def test_rows_that_are_no_observations_are_left_out_and_said(tmp_path, case, roa
     assert found.target.task == "regression"
     assert [note.kind for note in found.columns] == kinds.split()
     assert np.abs(np.r_[found.y_train, found.y_test]).max() < 20
-    words = said if road != "frame" else said.rsplit("(", 1)[1]
+    words = said if road != "frame" else said.rsplit("(", 1)[-1]
     assert (road == "stream" and case == "units without one of y") or words in found.remarks[0]
 
 
@@ -123,6 +154,18 @@ def test_rows_that_may_be_observations_stay(tmp_path, columns, more, said):
     assert found.n_rows == N + len(more)
     assert said in " ".join(found.remarks)
     assert bool(said) == ("row" in " ".join(found.remarks))
+
+
+def test_the_ends_of_designs_and_growing_tables_are_rows():
+    t = np.arange(60.0)
+    growing = pd.DataFrame({"t": t, "x": t**2, "y": 3 * t})
+    centre = np.tile([50.0, 20.0], (5, 1))
+    design = np.vstack([[*product([40.0, 60.0], [10.0, 30.0])] * 5, centre])
+    y = np.round(design @ [0.1, 0.2] + np.random.default_rng(0).normal(size=25), 2)
+    for frame in (growing, growing[::-1], pd.DataFrame(design, columns=[*"ab"]).assign(y=y)):
+        place = np.arange(len(frame))
+        rows = np.ones(len(frame), np.int64)
+        assert not other_rows(frame, rows, ends=[place[:12], place[:-13:-1]]).cells
 
 
 def test_a_sum_is_found_where_numbers_are_stored_as_text():

@@ -32,6 +32,7 @@ from gradfeat.table.row_sample import (
     has_value,
     is_numbers,
 )
+from gradfeat.table.statistic_rows import MOST, end_rows
 from gradfeat.table.target import (
     MOST_CLASSES,
     Target,
@@ -181,10 +182,13 @@ def without_other_rows(
     """The rows with those empty that are no observations, and which these are, in sentences."""
     sample, frame = read.summary.sample, read.frame
     if frame is not None:
-        found = other_rows(frame, np.ones(len(frame), np.int64), request.decimal)
+        times, place = np.ones(len(frame), np.int64), np.arange(len(frame))
+        ends = [place[:MOST], place[: -MOST - 1 : -1]]
     else:
         whole = int(sample.count.sum()) == read.summary.known
-        found = other_rows(sample.frame, sample.count if whole else None, request.decimal)
+        frame, times = sample.frame, sample.count if whole else None
+        ends = end_rows(read.table, sample, request.seed) if whole else []
+    found = other_rows(frame, times, request.decimal, ends)
     said = found.said(read.table)
     if found.cells:
         read = _again(read, MaskedTables(read.table, found), request, engine)

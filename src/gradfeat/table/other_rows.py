@@ -17,6 +17,7 @@ from gradfeat.table.reading.number_formats import LARGEST, MARKERS, taken_apart
 from gradfeat.table.reading.numbers import DistinctTexts, NumberPlan, find_numbers
 from gradfeat.table.reading.plan import as_text, has_digits
 from gradfeat.table.row_sample import column_of
+from gradfeat.table.statistic_rows import statistic_rows, step_of
 
 #: What rows are called that hold sums, and that hold something else of all others.
 _TOTALS = {
@@ -142,16 +143,21 @@ def _are(rows: tuple[str, int], why: str) -> str:
 
 
 def other_rows(
-    frame: pd.DataFrame, times: NDArray[np.int64] | None, decimal: str = ""
+    frame: pd.DataFrame,
+    times: NDArray[np.int64] | None,
+    decimal: str = "",
+    ends: Sequence[NDArray[np.intp]] = (),
 ) -> OtherRows:
     """Find such rows: none where cells do not say so.
 
     A word such as ``Total`` in a column of numbers, or beside numbers that are the sums, means or
     standard deviations of their columns; any label of rows whose numbers are the sums of all others
-    (:func:`_sums`); words in two columns of numbers at least of a row that has no number.
+    (:func:`_sums`), or at an end statistics of them (:func:`statistic_rows`); words in two columns
+    of numbers at least of a row that has no number.
 
     `frame`: distinct rows, or all of them; `times` (n,): how often each row occurs; left out: not
-    all rows are there; `decimal`: what stands before decimals where no column tells.
+    all rows are there; `decimal`: what stands before decimals where no column tells; `ends`: the
+    first rows and the last, outermost first.
 
     >>> frame = pd.DataFrame({"x": ["kg", *range(20), "Total"], "y": ["m", *range(20), "190"]})
     >>> found = other_rows(frame, np.ones(22, np.int64))
@@ -179,6 +185,9 @@ def other_rows(
     w = times.astype(float)
     for cell in (*sums, *units):
         w[rows_with(frame, cell)] = 0
+    for row in statistic_rows([*values.values()], w, ends):
+        sums += [cell for cell in _cell(frame, np.arange(len(w)) == row) if cell not in sums]
+        w[row] = 0
     sums += _sums(frame, {n: texts[n] for n in texts if n not in found or not found[n]}, values, w)
     for cell in sums:
         w[rows_with(frame, cell)] = 0
@@ -345,21 +354,11 @@ def _parts(
         own, has = sums(x), sums(seen * w) > 0
         off = np.abs(own - share * x.sum())
         same = has & (off <= _ROUNDED * np.abs(own) + 1e-9 * np.abs(x).sum())
-        size = np.log10(np.clip(np.abs(own) / _step(v[seen]), 1.0, 1 / _ROUNDED))
+        size = np.log10(np.clip(np.abs(own) / step_of(v[seen][:_MOST_LABELS]), 1.0, 1 / _ROUNDED))
         there, near, digits = there + has, near + same, digits + same * size
     good = (near > _SHARE * there) & (digits >= _DIGITS) & (3 * sums(w) <= w.sum())
     found = np.split(good, np.cumsum([len(k) for k in parts])[:-1])
     return [np.where(one.any(axis=0), one.argmax(axis=0) + 1, 0) for one in found]
-
-
-def _step(values: NDArray[np.float64]) -> float:
-    """The place after the point that numbers are written to, down to 1e-6."""
-    some = values[:_MOST_LABELS]
-    for step in 10.0 ** -np.arange(6):
-        steps = some / step
-        if (np.abs(steps - np.round(steps)) < 1e-6 * np.maximum(1, np.abs(steps))).all():
-            return float(step)
-    return 1e-6
 
 
 def _cell(frame: pd.DataFrame, rows: NDArray[np.bool_]) -> list[tuple[str, str]]:
