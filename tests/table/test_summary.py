@@ -9,8 +9,7 @@ import pytest
 from gradfeat.errors import TableError
 from gradfeat.rows.wire import pack, unpack
 from gradfeat.table.first_pass import Summarise, TableSummary
-from gradfeat.table.row_sample import HASHES, frame_hash, held_out
-from gradfeat.table.target import TargetValues
+from gradfeat.table.row_sample import HASHES, TargetValues, frame_hash, held_out
 from table.streamed_tables import looked, mixed, parted
 
 

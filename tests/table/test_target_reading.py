@@ -19,7 +19,7 @@ from gradfeat.table.diagnosis_rows import diagnosis_rows
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
-from gradfeat.table.target import TargetValues
+from gradfeat.table.row_sample import TargetValues
 from gradfeat.table.target_reading import called_missing, target_reading
 
 RNG = np.random.default_rng(0)

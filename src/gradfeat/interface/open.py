@@ -35,9 +35,9 @@ from gradfeat.rows.sources.files import PACKED_ENDINGS
 from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS, tables
 from gradfeat.rows.sources.tables import FrameTables, Tables, held
 from gradfeat.rows.sources.text_options import TextOptions, text_options
-from gradfeat.rows.sources.words import layout_sentence
+from gradfeat.rows.sources.words import as_names, layout_sentence
 from gradfeat.table.methods import JOBS, SECONDS, SEEDS, WIDTH, WIDTHS
-from gradfeat.table.read import as_frame, as_names
+from gradfeat.table.read import as_frame
 from gradfeat.table.request import Request, Steps
 from gradfeat.table.results import Remark
 

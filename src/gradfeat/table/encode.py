@@ -18,8 +18,8 @@ from gradfeat.rows.sources.words import listing
 from gradfeat.table.leaks import names_of
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan
-from gradfeat.table.reading.decide import plan_columns
-from gradfeat.table.reading.masked import DeclaredMissing, about_codes_for_missing, about_first_day
+from gradfeat.table.reading.decide import about_codes_for_missing, about_first_day, plan_columns
+from gradfeat.table.reading.masked import DeclaredMissing
 from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.numbers import NumberPlan
 from gradfeat.table.reading.parts import PartsPlan

@@ -18,41 +18,41 @@ from gradfeat.errors import TableError
 from gradfeat.maths.blocks import Statistic, collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Cells, FrameTables, Tables, held, unlike
-from gradfeat.rows.sources.words import layout_sentence
+from gradfeat.rows.sources.words import columns_named, layout_sentence
 from gradfeat.table.other_rows import other_rows
-from gradfeat.table.read import columns_named
 from gradfeat.table.reading.masked import MaskedTables, declared
 from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.request import Request
 from gradfeat.table.row_sample import (
+    MOST_CLASSES,
     SAMPLE_ROWS,
     TEST_ROWS,
     RowSample,
+    TargetValues,
     column_of,
     has_value,
     is_numbers,
 )
 from gradfeat.table.statistic_rows import MOST, end_rows
 from gradfeat.table.target import (
-    MOST_CLASSES,
     Target,
-    TargetValues,
+    WrittenClasses,
     decision,
     no_target,
     prepare_target,
+    refuse_infinite,
     refuse_missing,
     target_scale,
     too_many,
+    written_classes,
 )
 from gradfeat.table.target_reading import (
     TargetReading,
     WithTargetRead,
-    WrittenClasses,
     about_left_out,
     called_missing,
     rare_reading,
     target_reading,
-    written_classes,
 )
 
 
@@ -358,7 +358,7 @@ def decide_target(summary: TableSummary, request: Request, empty: int | None = N
     found, name = summary.target, request.target
     if request.missing_target == "refuse":
         refuse_missing(name, found.missing, summary.rows)
-    found.check(name)
+    refuse_infinite(name, found.infinite)
     examples = found.examples()
     classes = request.task == "classification"
     if found.many and (classes or (request.task == "auto" and content(examples) == "string")):

@@ -19,7 +19,8 @@ from gradfeat.maths.files import replacing
 from gradfeat.rows.sources.files import PACKED_ENDINGS
 from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.table.read import KeptColumns, columns_named
+from gradfeat.rows.sources.words import columns_named
+from gradfeat.table.read import KeptColumns
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import NotFinite, UnreadSoFar, refuse_unread

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,7 @@ from gradfeat.errors import TableError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Cells, Tables, held
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
-from gradfeat.rows.sources.words import named, near_names
 from gradfeat.table.reading.plan import refuse_complex
-
-
-def as_names(asked: Any) -> tuple[str, ...]:
-    """A text or number is one name, and not a name a letter; names of columns may be numbers."""
-    one = isinstance(asked, str) or not isinstance(asked, Iterable)
-    return (str(asked),) if one else tuple(map(str, asked))
 
 
 def read_table(
@@ -100,18 +93,6 @@ def _own_type(column: pd.Series) -> pd.Series:
         case kind if str(kind).endswith("[pyarrow]"):
             return pd.Series(pa.array(column).to_pandas().to_numpy(), column.index)
     return column
-
-
-def columns_named(asked: Sequence[str], names: Sequence[str], what: str) -> list[str]:
-    """Columns asked for one by one, or with commas between their names; each once.
-
-    A TableError where one is not there, with `what` becomes of it: ``to keep``.
-    """
-    found = list(named(asked, names))
-    for name in found:
-        if name not in names:
-            raise TableError(f"The table has no column {name!r} {what}{near_names(name, names)}")
-    return found
 
 
 class KeptColumns:

@@ -26,9 +26,10 @@ from gradfeat.estimators.persistence import CLASSES, estimator_from
 from gradfeat.maths.ranges import one_of
 from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.rows.sources.text_options import FOUND, TextOptions, text_options
+from gradfeat.rows.sources.words import as_names, columns_named
 from gradfeat.table.conformal import stated_columns
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.read import as_frame, as_names, columns_named, read_table
+from gradfeat.table.read import as_frame, read_table
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.row_sample import LabelKind, label_kind, typed
 from gradfeat.table.target import AS_IS, TargetScale, Transform, target_scale
@@ -38,12 +39,8 @@ from gradfeat.table.unread import NotFinite, refuse_unread, warn_of_unread
 KIND = "TableModel"
 
 
-def _classifies(model: TableModel) -> bool:
-    return classifies(model.estimator)
-
-
 def _has_probabilities(model: TableModel) -> bool:
-    return _classifies(model) and gives_probabilities(model.estimator)
+    return classifies(model.estimator) and gives_probabilities(model.estimator)
 
 
 class TableModel(BaseEstimator):
@@ -183,7 +180,7 @@ class TableModel(BaseEstimator):
         check_consistent_length(frame, values)
         assert_all_finite(values, input_name="y")
         labels, codes = np.zeros(0), values
-        if _classifies(self):
+        if classifies(self.estimator):
             check_classification_targets(values)
             labels, codes = np.unique(values, return_inverse=True)
         target, classes = str(pd.Series(y).name or "y"), len(labels) > 0
@@ -260,7 +257,7 @@ class TableModel(BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R2, or the accuracy of a classifier."""
-        judge = accuracy_score if _classifies(self) else r2_score
+        judge = accuracy_score if classifies(self.estimator) else r2_score
         f = self._labelled(self._finite(X))  # not by predict: warnings name the caller's line
         return float(judge(y, f, sample_weight=sample_weight))
 

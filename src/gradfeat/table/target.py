@@ -1,7 +1,8 @@
-"""The target column: which task it is, its values and their scale, and the rows that have one."""
+"""The target column: which task it is, its scale, and the rows that have one."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,17 +14,26 @@ from pandas.api import types
 
 from gradfeat.drawing.numbers import number
 from gradfeat.errors import TableError
-from gradfeat.rows.sources.words import counted, listing, near_names
+from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.words import MISSING_WORDS, counted, listing, near_names
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.number_formats import LARGEST
 from gradfeat.table.reading.plan import as_text, content
-from gradfeat.table.row_sample import LabelKind, column_of, is_numbers, label_kind
+from gradfeat.table.row_sample import (
+    MOST_CLASSES,
+    LabelKind,
+    TargetValues,
+    column_of,
+    is_numbers,
+    label_kind,
+)
 
 Task = Literal["regression", "classification"]
 
-MOST_CLASSES = 100
 FEWEST_ROWS_OF_CLASS = 2
 
+#: Share of all rows from which a word that may say "missing" is a class.
+FREQUENT = 0.05
 
 Transform = Literal["none", "log"]
 
@@ -208,7 +218,7 @@ def _check_values(target: str, column: pd.Series, text: pd.Series) -> None:
             f"The target {target!r} holds {content(column)} values: give a column of numbers or "
             "of classes."
         )
-    _refuse_infinite(target, int(np.isinf(_numbers(column)).sum()) if is_number(column) else 0)
+    refuse_infinite(target, int(np.isinf(_numbers(column)).sum()) if is_number(column) else 0)
     if len(text) == 1:
         raise TableError(
             f"The target {target!r} is known in 1 row only, and at least 4 are needed to learn "
@@ -221,7 +231,8 @@ def _check_values(target: str, column: pd.Series, text: pd.Series) -> None:
         )
 
 
-def _refuse_infinite(target: str, infinite: int) -> None:
+def refuse_infinite(target: str, infinite: int) -> None:
+    """Refuse a target with infinite values, of which there are so many."""
     if infinite:
         raise TableError(
             f"The target {target!r} has {counted(infinite, 'infinite value')}: put numbers there "
@@ -306,79 +317,57 @@ def _classes(target: str, column: pd.Series, text: pd.Series) -> tuple[str, ...]
     return tuple(sorted(labels, key=float) if is_number(column) else labels)
 
 
-#: Distinct values that are kept: one more than there may be classes, and one that says "more".
-MOST_VALUES = MOST_CLASSES + 2
+@dataclass(frozen=True)
+class WrittenClasses:
+    """What is to be known of classes in a text that are stored as numbers or truth values.
 
-
-@dataclass(frozen=True, eq=False)
-class TargetValues:
-    """Distinct values of a column with their counts, as far as they are few.
-
-    `missing`, `infinite`: rows without a value, and with an infinite one; `least`, `greatest`: of
-    numbers that are not infinite; inf and -inf where there are none; `table`: ``key`` (increasing:
-    the number or the text), ``value`` as it came, ``count``; the first `MOST_VALUES` of all.
+    `as_they_are`: whether they are to be taken as they are written; `word`: what says so often that
+    there is none that it may be a class, else "".
     """
 
-    missing: int
-    infinite: int
-    least: float
-    greatest: float
-    table: pd.DataFrame
+    as_they_are: bool = False
+    word: str = ""
 
-    @classmethod
-    def of(cls, column: pd.Series) -> TargetValues:
-        """Those of a column.
-
-        >>> found = TargetValues.of(pd.Series(["b", None, "a", "b"]))
-        >>> found.missing, found.table["key"].tolist(), found.table["count"].tolist()
-        (1, ['a', 'b'], [1, 2])
-        """
-        numbers = is_numbers(column)
-        key = column.astype(np.float64) if numbers else as_text(column)
-        known = key.notna()
-        key, value = key.loc[known], column.loc[known]
-        if value.dtype in ("str", "string"):
-            value = key
-        finite = key.loc[np.isfinite(key)] if numbers else key.iloc[:0]
-        least = float(finite.min()) if len(finite) else np.inf
-        greatest = float(finite.max()) if len(finite) else -np.inf
-        infinite = len(key) - len(finite) if numbers else 0
-        table = pd.DataFrame({"key": key, "value": value, "count": 1})
-        return cls(int((~known).sum()), infinite, least, greatest, _distinct(table))
-
-    def union(self, other: TargetValues) -> TargetValues:
-        """Of the rows of both."""
-        tables = [t for t in (self.table, other.table) if len(t)]
-        return TargetValues(
-            self.missing + other.missing,
-            self.infinite + other.infinite,
-            min(self.least, other.least),
-            max(self.greatest, other.greatest),
-            _distinct(pd.concat(tables, ignore_index=True)) if tables else self.table,
-        )
-
-    @property
-    def many(self) -> bool:
-        """Whether there are more values than classes may be."""
-        return len(self.table) > MOST_CLASSES
-
-    def check(self, target: str) -> None:
-        _refuse_infinite(target, self.infinite)
-
-    def examples(self) -> pd.Series:
-        """Every value that is kept, twice where it occurs twice, and the extremes of numbers."""
-        twice = np.minimum(self.table["count"].to_numpy(), 2)
-        values = column_of(self.table, "value").iloc[np.repeat(np.arange(len(twice)), twice)]
-        if self.many and is_numbers(values):
-            ends = pd.Series([self.least, self.greatest])
-            values = pd.concat([values.astype(np.float64), ends])
-        return values.reset_index(drop=True)
+    def about_gaps(self, target: str, missing: int) -> list[str]:
+        """How many rows are left out for the word, and how it is kept."""
+        if not self.word:
+            return []
+        rows = "1 row is" if missing == 1 else f"{missing:,} rows are"
+        return [
+            f"{rows} left out, whose {target!r} is {self.word!r}: --category {target!r} takes "
+            f"{self.word!r} as a class."
+        ]
 
 
-def _distinct(table: pd.DataFrame) -> pd.DataFrame:
-    grouped = table.groupby("key", sort=True)
-    found = grouped.agg(value=("value", "first"), count=("count", "sum")).head(MOST_VALUES)
-    return found.reset_index()
+def written_classes(
+    table: Tables,
+    target: str,
+    found: TargetValues,
+    task: Literal["auto", "regression", "classification"],
+) -> WrittenClasses:
+    """How the classes of a text are written that are stored as numbers or truth values.
+
+    They are taken as they are written where this differs from how their numbers are, such as +1,
+    or there is one truth value alone beside the word.
+    """
+    values = column_of(found.table, "value")
+    number = is_numbers(values)
+    if task == "regression" or found.many or not (number or content(values) == "boolean"):
+        return WrittenClasses()
+    if task == "auto" and number and (len(values) > 2 or (values.astype(float) % 1 != 0).any()):
+        return WrittenClasses()
+    rows = table.select([target]).read_as({target: "text"})
+    text = column_of(next(iter(next(iter(rows.pieces())).read())), target)
+    if text.dtype != "str":
+        return WrittenClasses()
+    counts = Counter(map(str, text.dropna()))
+    words = {word: n for word, n in counts.items() if word in MISSING_WORDS}
+    often = sum(words.values()) > FREQUENT * len(text)
+    texts = {t.strip().removesuffix(".0") for t in counts if t not in words}
+    plain = {f"{value:.15g}" for value in values} if number else texts
+    rewritten = texts != plain and len(texts) == len(plain)
+    word = max(words, key=lambda word: words[word]) if often else ""
+    return WrittenClasses(rewritten or (word != "" and not number and len(values) == 1), word)
 
 
 Floats = NDArray[np.float64]

@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.rows.sources.tables import Cells, Tables
-from gradfeat.rows.sources.words import MISSING_WORDS, counted, listing
+from gradfeat.rows.sources.words import counted, listing
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.masked import MaskedTables, Masking
 from gradfeat.table.reading.number_formats import MARKERS, NumberFormat
 from gradfeat.table.reading.plan import ColumnPlan, as_text, content
-from gradfeat.table.row_sample import column_of, is_numbers
-from gradfeat.table.target import FEWEST_ROWS_OF_CLASS, TargetValues
+from gradfeat.table.row_sample import TargetValues, column_of
+from gradfeat.table.target import FEWEST_ROWS_OF_CLASS, FREQUENT
 
 RareClasses = Literal["refuse", "drop", "merge"]
 
@@ -28,9 +28,8 @@ NAMED = 5
 #: The class of those that are too rare to be one each.
 OTHER = "other"
 
-#: Share of all rows, and of those of the rarest other class, from which a word that may say
-#: "missing" is a class.
-FREQUENT, AS_OTHERS = 0.05, 0.5
+#: Share of the rows of the rarest other class from which a word that may say "missing" is one.
+AS_OTHERS = 0.5
 
 #: Such words; signs such as ? are no classes however frequent they are.
 _WORDS = frozenset(word for word in MARKERS if word[:1].isalpha() or word[:1] in "#<")
@@ -115,59 +114,6 @@ def target_reading(
         kept |= {key for key, n in words.items() if key in signs and n >= some}
     gone = [key for key in words if key not in kept]
     return TargetReading(name, None, tuple((key, "") for key in gone if others))
-
-
-@dataclass(frozen=True)
-class WrittenClasses:
-    """What is to be known of classes in a text that are stored as numbers or truth values.
-
-    `as_they_are`: whether they are to be taken as they are written; `word`: what says so often that
-    there is none that it may be a class, else "".
-    """
-
-    as_they_are: bool = False
-    word: str = ""
-
-    def about_gaps(self, target: str, missing: int) -> list[str]:
-        """How many rows are left out for the word, and how it is kept."""
-        if not self.word:
-            return []
-        rows = "1 row is" if missing == 1 else f"{missing:,} rows are"
-        return [
-            f"{rows} left out, whose {target!r} is {self.word!r}: --category {target!r} takes "
-            f"{self.word!r} as a class."
-        ]
-
-
-def written_classes(
-    table: Tables,
-    target: str,
-    found: TargetValues,
-    task: Literal["auto", "regression", "classification"],
-) -> WrittenClasses:
-    """How the classes of a text are written that are stored as numbers or truth values.
-
-    They are taken as they are written where this differs from how their numbers are, such as +1,
-    or there is one truth value alone beside the word.
-    """
-    values = column_of(found.table, "value")
-    number = is_numbers(values)
-    if task == "regression" or found.many or not (number or content(values) == "boolean"):
-        return WrittenClasses()
-    if task == "auto" and number and (len(values) > 2 or (values.astype(float) % 1 != 0).any()):
-        return WrittenClasses()
-    rows = table.select([target]).read_as({target: "text"})
-    text = column_of(next(iter(next(iter(rows.pieces())).read())), target)
-    if text.dtype != "str":
-        return WrittenClasses()
-    counts = Counter(map(str, text.dropna()))
-    words = {word: n for word, n in counts.items() if word in MISSING_WORDS}
-    often = sum(words.values()) > FREQUENT * len(text)
-    texts = {t.strip().removesuffix(".0") for t in counts if t not in words}
-    plain = {f"{value:.15g}" for value in values} if number else texts
-    rewritten = texts != plain and len(texts) == len(plain)
-    word = max(words, key=lambda word: words[word]) if often else ""
-    return WrittenClasses(rewritten or (word != "" and not number and len(values) == 1), word)
 
 
 def _about_numbers(plan: ColumnPlan, column: pd.Series) -> str:

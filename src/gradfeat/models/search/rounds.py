@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from ...maths.blocks import Block
 from ...maths.deadline import deadline_passed, tell
 from ...rows.rows import of_block
+from ..kernel_machine import KernelMachine
 from ..rfm import RFM
 from .head_search import Split, held_out_loss
 from .search import Effort, folds, gains
@@ -52,6 +53,14 @@ class Round:
     predictions: list[Tensor]
     loss: float
 
+    @classmethod
+    def of(cls, parts: list[tuple[Block, Block]], machines: Sequence[KernelMachine]) -> Round:
+        """That of machines fitted to the first block of each part, judged on the second."""
+        both = [*zip(parts, machines, strict=True)]
+        splits = [Split(train, held, f.A.to(train.X)) for (train, held), f in both]
+        predictions = [f(held.X) for (_, held), f in both]
+        return cls(splits, predictions, held_out_loss(splits, predictions))
+
 
 @dataclass(frozen=True, eq=False)
 class Path:
@@ -69,6 +78,17 @@ class Path:
     def loss(self) -> float:
         return self.rounds[self.best].loss
 
+    def over(self, mean: float, rival: Path | None) -> bool:
+        """Whether its rounds gain no more, or fall behind the rival's; `mean` is that of no fit."""
+        losses = [one.loss for one in self.rounds]
+        little = len(losses) > 1 and losses[-2] - losses[-1] < ENOUGH * mean
+        behind = False
+        if rival is not None and len(losses) > 1:
+            same = rival.rounds[min(len(losses), len(rival.rounds)) - 1].loss
+            behind = losses[-1] > HOPELESS * same
+        late = deadline_passed() and (rival is not None or len(losses) > LEAST_UPDATES)
+        return not gains(losses) or little or behind or late
+
     def until(self, number: int) -> Rounds:
         """The setting that ends with this round."""
         return replace(self.setting, n_iter=number)
@@ -85,19 +105,37 @@ def search_rounds(
     """Paths of the settings tried, one axis at a time, the best first."""
     parts = splits(data, effort)
     mean = loss_of_mean([held for _, held in parts])
-    paths, seen = [_path(make, start, parts, mean, seed, None)], [start]
-    for _ in range(effort.sweeps):
-        for axis, values in axes.items():
-            for value in values:
-                best = min(paths, key=lambda path: path.loss)
-                setting = replace(best.setting, **{axis: value})
-                larger = setting.alpha > best.setting.alpha
-                worth = best.loss > (LITTLE if larger else ENOUGH) * mean
-                if setting in seen or deadline_passed() or not worth:
-                    continue
-                seen.append(setting)
-                paths.append(_path(make, setting, parts, mean, seed, best))
+    paths: list[Path] = []
+    for setting, rival in _settings(start, axes, paths, mean, effort.sweeps):
+        runs = [make(setting).fit_path(of_block(train), seed=seed) for train, _ in parts]
+        path = Path(setting, [])
+        for machines in zip(*runs, strict=True):
+            path.rounds.append(Round.of(parts, machines))
+            tell(f"round {len(path.rounds)} of {setting.kernel}")
+            if path.over(mean, rival):
+                break
+        paths.append(path)
     return sorted(paths, key=lambda path: path.loss)
+
+
+def _settings(
+    start: Rounds, axes: Mapping[str, Sequence[Any]], paths: list[Path], mean: float, sweeps: int
+) -> Iterator[tuple[Rounds, Path | None]]:
+    """The start, then the best of the `paths` so far with another value of an axis, and that path.
+
+    Each once, until the time is over or no loss is left to be gained.
+    """
+    yield start, None
+    seen = [start]
+    tried = [(axis, value) for axis, values in axes.items() for value in values]
+    for axis, value in sweeps * tried:
+        best = min(paths, key=lambda path: path.loss)
+        setting = replace(best.setting, **{axis: value})
+        larger = setting.alpha > best.setting.alpha
+        worth = best.loss > (LITTLE if larger else ENOUGH) * mean
+        if worth and setting not in seen and not deadline_passed():
+            seen.append(setting)
+            yield setting, best
 
 
 def splits(data: Block, effort: Effort) -> list[tuple[Block, Block]]:
@@ -115,35 +153,3 @@ def loss_of_mean(blocks: list[Block]) -> float:
     """Loss of the constant that suits these rows best."""
     y, w = torch.cat([b.y for b in blocks]), torch.cat([b.w for b in blocks])
     return float((w @ (y - (w @ y) / w.sum()).square()).sum() / w.sum())
-
-
-def _path(
-    make: Callable[[Rounds], RFM],
-    setting: Rounds,
-    parts: list[tuple[Block, Block]],
-    mean: float,
-    seed: int,
-    rival: Path | None,
-) -> Path:
-    """Rounds on every split, until they gain no more or fall behind the rival's."""
-    runs = [make(setting).fit_path(of_block(train), seed=seed) for train, _ in parts]
-    rounds: list[Round] = []
-    for machines in zip(*runs, strict=True):
-        splits = [Split(t, h, f.A.to(t.X)) for (t, h), f in zip(parts, machines, strict=True)]
-        predictions = [f(h.X) for (_, h), f in zip(parts, machines, strict=True)]
-        rounds.append(Round(splits, predictions, held_out_loss(splits, predictions)))
-        losses = [one.loss for one in rounds]
-        little = len(losses) > 1 and losses[-2] - losses[-1] < ENOUGH * mean
-        tell(f"round {len(rounds)} of {setting.kernel}")
-        late = deadline_passed() and (rival or len(rounds) > LEAST_UPDATES)
-        if not gains(losses) or little or _behind(rounds, rival) or late:
-            break
-    return Path(setting, rounds)
-
-
-def _behind(rounds: list[Round], rival: Path | None) -> bool:
-    """Whether the last round is hopelessly worse than the rival's was at the same number."""
-    if rival is None or len(rounds) < 2:
-        return False
-    same = rival.rounds[min(len(rounds), len(rival.rounds)) - 1].loss
-    return rounds[-1].loss > HOPELESS * same

@@ -327,4 +327,5 @@ def _with_gradient_test(learner: Learner[TwoLayer], rows: Rows, seed: int) -> Fi
     if block is None:
         block = rows.block("a test of the first gradient")
     test = first_gradient_test(block.X, block.y, weights=block.w, seed=seed)
-    return replace(_with_penalty(learner, rows, seed), first_gradient=test)
+    net = learner.fit(rows, seed=seed)
+    return FinishedFit(net, test, used=head_used(net))

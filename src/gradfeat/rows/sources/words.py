@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from ...errors import SourceError
+from ...errors import SourceError, TableError
 from ...maths.memory import slices
 from ..source import Piece
 
@@ -63,6 +63,12 @@ def refuse_unknown(where: str, wanted: Iterable[str], names: Iterable[str]) -> N
             raise SourceError(f"{where} has no column {name!r}{near_names(str(name), names)}")
 
 
+def as_names(asked: Any) -> tuple[str, ...]:
+    """A text or number is one name, and not a name a letter; names of columns may be numbers."""
+    one = isinstance(asked, str) or not isinstance(asked, Iterable)
+    return (str(asked),) if one else tuple(map(str, asked))
+
+
 def named(given: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     """The columns that an option names: each a name as it is, or several with commas between.
 
@@ -77,6 +83,18 @@ def named(given: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     known = set(names)
     found = [name for text in given for name in _parts(text, known)]
     return tuple(dict.fromkeys(found))
+
+
+def columns_named(asked: Sequence[str], names: Sequence[str], what: str) -> list[str]:
+    """Columns asked for one by one, or with commas between their names; each once.
+
+    A TableError where one is not there, with `what` becomes of it: ``to keep``.
+    """
+    found = list(named(asked, names))
+    for name in found:
+        if name not in names:
+            raise TableError(f"The table has no column {name!r} {what}{near_names(name, names)}")
+    return found
 
 
 def _parts(text: str, known: set[str]) -> Iterator[str]:
