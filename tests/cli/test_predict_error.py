@@ -118,6 +118,11 @@ def test_of_several_steps_the_best_is_named_and_sentences_come_once(capsys):
         ("centred_relu --teacher He3(x1) --alpha 0.42", "leave the first layer as it is"),
         ("polynomial:0,0,1 --teacher 1,0,1 --alpha 0", "(2.000)"),
         ("sine --teacher 0,1,1 --phi 0.01 --psi 0.1 --alpha 0.4", "no linear model does as well"),
+        ("tanh --teacher 0,1 --sample reused --alpha 0.6", "smaller one, or new rows (--sample"),
+        (
+            "polynomial:-0.5,0,0.5 --teacher 0,1 --sample reused --alpha 0.2",
+            "predicted at any step",
+        ),
     ],
 )
 def test_the_advice_follows_the_prediction(capsys, words, advice):

@@ -238,7 +238,7 @@ def test_python_is_told_in_its_own_words():
     with pytest.raises(TableError, match=r"jobs= and dask= spread rows .* stream=False asks"):
         gradfeat.diagnose(frame, "y", jobs=2, stream=False)
     with pytest.raises(TableError, match="--rare-classes drop leaves them out"):
-        gradfeat.compare(frame, "y", time=1, command="gradfeat fit t.csv --target y")
+        gradfeat.compare(frame, "y", time=1, command="gradfeat.exe fit t.csv --target y")
 
 
 def test_what_cannot_be_saved_and_what_interval_is_none_are_a_sentence(tmp_path):

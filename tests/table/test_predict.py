@@ -103,7 +103,7 @@ def test_what_cannot_be_read_is_missing_and_counted_over_all_pieces(model):
 
 
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):
-    with pytest.raises(TableError, match="Cannot write"):
+    with pytest.raises(TableError, match="cannot be written"):
         write_predictions(iter([mixed()]), tmp_path / "none" / "p.csv")
 
 

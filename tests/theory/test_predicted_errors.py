@@ -7,6 +7,7 @@ import pytest
 
 from gradfeat.maths.activations import CentredReLU, Polynomial, ReLU, Tanh
 from gradfeat.maths.polynomial_text import polynomial
+from gradfeat.theory import reused_rows
 from gradfeat.theory.finite_step_errors import finite_step_errors
 from gradfeat.theory.one_step_errors import column_errors, limit_errors
 from gradfeat.theory.predicted_errors import predict_error
@@ -69,6 +70,16 @@ def test_labels_with_heavy_tails_are_told_on_reused_rows():
     assert "off by" not in predict_error(*shape, heavy, **eta).regime
     even = predict_error(*shape, Teacher.single((0.0, 1.0)), **eta, sample="reused").regime
     assert "off by" not in even
+
+
+def test_reused_rows_are_drawn_once_for_all_steps(monkeypatch):
+    drawn: list[object] = []
+    of = reused_rows._calibrated
+    monkeypatch.setattr(reused_rows, "_calibrated", lambda *rows: drawn.append(1) or of(*rows))
+    line, setting = Teacher.single((0.0, 1.0), 0.7), {"n": 300, "sample": "reused"}
+    told = [predict_error(0.4, 0.7, Tanh(), line, **setting, alpha=alpha) for alpha in (0.1, 0.3)]
+    assert len(drawn) == 1
+    assert (parts(told[0].errors) != parts(told[1].errors)).all()
 
 
 def test_reused_rows_whose_labels_move_features_far_have_no_prediction():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradfeat.cli.guard import Refused
 from gradfeat.drawing.panels import check_suffix, save_figure
+from gradfeat.maths.files import refused
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,10 +27,6 @@ def check_file(path: Path) -> None:
 
 def write_figure(figure: Figure, path: Path) -> None:
     """Write a figure; its folder is made. `Refused` where the system does not let."""
-    try:
+    with refused(path, Refused):
         path.parent.mkdir(parents=True, exist_ok=True)
         save_figure(figure, path)
-    except OSError as error:
-        raise Refused(
-            f"the figure {str(path)!r} cannot be written ({error.strerror}): give another place."
-        ) from error

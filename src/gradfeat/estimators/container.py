@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ModelFileError
 from ..maths.activations import Activation, activation_from_spec
-from ..maths.files import replace_file
+from ..maths.files import refused, replace_file
 from ..maths.unpacking import FOREIGN, json_object
 
 #: Version of the layout written; files of a later one are refused.
@@ -65,7 +65,9 @@ def _checksum(kind: str, state: str, arrays: Arrays) -> str:
 
 def write(path: str | os.PathLike[str], contents: Contents) -> None:
     """Write `contents` to `path`: complete, or not at all (an older file stays whole)."""
-    replace(Path(path), as_bytes(contents))
+    data = as_bytes(contents)
+    with refused(path, ModelFileError):
+        replace_file(path, data)
 
 
 def as_bytes(contents: Contents) -> bytes:
@@ -82,17 +84,6 @@ def as_bytes(contents: Contents) -> bytes:
         "sha256": _checksum(contents.kind, state, arrays),
     }
     return to_bytes(arrays, metadata=metadata)
-
-
-def replace(path: Path, data: bytes) -> None:
-    """Replace the file whole; a refusal of the system as one sentence."""
-    try:
-        replace_file(path, data)
-    except OSError as error:
-        raise ModelFileError(
-            f"{path} could not be written ({error.strerror or error}): what was there before is "
-            "unchanged; give a folder with room that you may write to."
-        ) from None
 
 
 def read(path: str | os.PathLike[str]) -> Contents:

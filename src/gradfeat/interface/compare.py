@@ -154,8 +154,9 @@ class Comparison(PageOf[FitReport]):
             del record["directions"]["projections"]
         return record
 
-    def _files(self) -> dict[str, str | bytes]:
-        return {"comparison.csv": self.table.to_csv(index=False), **self.model_files.files}
+    def _files(self) -> dict[str, bytes]:
+        table = self.table.to_csv(index=False).encode()
+        return {"comparison.csv": table, **self.model_files.files}
 
 
 def _row(method: MethodResult) -> dict[str, object]:

@@ -66,7 +66,7 @@ class Diagnosis(PageOf[DiagnosisReport]):
     def _record(self) -> dict[str, Any]:
         return asdict(self.results)
 
-    def _files(self) -> dict[str, str | bytes]:
+    def _files(self) -> dict[str, bytes]:
         return {}
 
 

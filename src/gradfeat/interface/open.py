@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from inspect import signature
 from numbers import Integral, Real
 from pathlib import Path
@@ -44,9 +43,6 @@ from gradfeat.table.results import Remark
 #: Values of a table that are read at once, by each thread or process.
 PIECE_NUMBERS = 2**22
 
-
-#: How a call of Python begins, where that is how the same is had again.
-CALLED = "gradfeat."
 
 #: What a call that is repeated has in other words, or anew.
 _NOT_REPEATED = {"table", "target", "progress", "deadline", "checkpoint"}
@@ -157,18 +153,21 @@ class UserTable:
         usual = {n: default for n, default in usual.items() if n not in _NOT_REPEATED}
         changed = [f"{n}={options[n]!r}" for n, default in usual.items() if options[n] != default]
         words = [repr(self.path) if self.path else "table", repr(options["target"]), *changed]
-        return f"{CALLED}{function.__name__}({', '.join(words)})"
+        return f"gradfeat.{function.__name__}({', '.join(words)})"
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A call of `compare` or `diagnose`: what it asks for, of which table, by which means."""
+    """A call of `compare` or `diagnose`: what it asks for, of which table, by which means.
+
+    `function` is the one of the two that Python called; None where a command did, which says so.
+    """
 
     table: UserTable
     request: Request
     run: RunOptions
     steps: Steps
-    function: Callable[..., Any]
+    function: Callable[..., Any] | None
 
     @classmethod
     def of(cls, function: Callable[..., Any], given_: Mapping[str, Any]) -> Asked:
@@ -189,7 +188,7 @@ class Asked:
             Request(table.name, seconds=time, text=text, **asked),
             RunOptions(given_["stream"], given_["jobs"], given_["dask"], kept),
             Steps(given_["progress"], given_["deadline"] or Deadline.after(time)),
-            function,
+            None if given_["command"] else function,
         )
 
     @contextmanager
@@ -207,19 +206,15 @@ class Asked:
             with engine as (computing, computes):
                 yield rows, computing, computes
         except (TableError, SourceError) as error:
-            if not self.python:
+            if self.function is None:
                 raise
             raise type(error)(in_python(str(error), self.function)) from error
 
-    @property
-    def python(self) -> bool:
-        """Whether Python asked, and not the command line."""
-        return self.request.command.startswith(CALLED)
-
     def told(self, remarks: Iterable[Remark]) -> tuple[Remark, ...]:
         """Remarks on the data, in words of Python where Python asked."""
-        words = partial(in_python, function=self.function) if self.python else str
-        return tuple(replace(one, text=words(one.text)) for one in remarks)
+        if self.function is None:
+            return tuple(remarks)
+        return tuple(replace(one, text=in_python(one.text, self.function)) for one in remarks)
 
     def kept(self, engine: Engine | None) -> Checkpoint | None:
         """Where finished passes are, of rows that stream."""

@@ -12,7 +12,7 @@ import re
 import shlex
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
@@ -31,7 +31,7 @@ from gradfeat.drawing import style
 from gradfeat.drawing.numbers import finite, percent, seconds
 from gradfeat.figures.captioned import CaptionedFigure, PageFigures, figures_in
 from gradfeat.maths.deadline import deadline_passed, tell
-from gradfeat.maths.files import write_atomic, write_folder
+from gradfeat.maths.files import refused, replace_file, replace_files
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.results import FitReport
@@ -91,7 +91,7 @@ class PageOf(ABC, Generic[ReportT]):
         """The results by name, without what stands for single rows."""
 
     @abstractmethod
-    def _files(self) -> Mapping[str, str | bytes]:
+    def _files(self) -> dict[str, bytes]:
         """Files beside the page and its numbers."""
 
     def to_json(self) -> str:
@@ -114,7 +114,8 @@ class PageOf(ABC, Generic[ReportT]):
 
         Raises TableError where the file cannot be written.
         """
-        write_atomic(path, self._page)
+        with refused(path):
+            replace_file(path, self._page.encode())
         return Path(path)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
@@ -123,7 +124,9 @@ class PageOf(ABC, Generic[ReportT]):
         Raises TableError where the folder cannot be written to.
         """
         numbers = {"results.json": self.to_json(), "report.html": self._page}
-        write_folder(folder, {**self._files(), **numbers})
+        files = self._files() | {name: text.encode() for name, text in numbers.items()}
+        with refused(folder):
+            replace_files(folder, files)
         if self._checkpoint is not None:
             self._checkpoint.clear_opened()
         return Path(folder)

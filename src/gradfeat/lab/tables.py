@@ -23,7 +23,7 @@ import numpy as np
 from gradfeat.errors import ExperimentError, StoreError, choices
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.outcomes import PackedArray, decode_metrics, unpack
-from gradfeat.maths.files import replace_file
+from gradfeat.maths.files import refused, replace_file
 from gradfeat.maths.unpacking import FOREIGN, json_object
 
 if TYPE_CHECKING:
@@ -239,9 +239,5 @@ def rendered(table: pd.DataFrame, to: str) -> bytes:
 def export(table: pd.DataFrame, path: str | os.PathLike[str], to: str | None = None) -> None:
     """Write the table to a file, whole or not at all."""
     data = rendered(table, to or Path(path).suffix.removeprefix("."))
-    try:
+    with refused(path, StoreError):
         replace_file(path, data)
-    except OSError as error:
-        raise StoreError(
-            f"{os.fspath(path)!r} cannot be written ({error.strerror}): give another path."
-        ) from error

@@ -140,32 +140,16 @@ def _like_the_old(old: Path, new: Path) -> None:
                 os.setxattr(new, name, os.getxattr(old, name))
 
 
-def write_atomic(path: str | os.PathLike[str], content: bytes | str) -> None:
-    """Write `content` to `path` so that a reader sees the old file or the new one, never a part.
-
-    The content goes to a temporary file in the same folder, is flushed to the disk, and takes
-    the place of `path` in one step. Text is written as UTF-8. A link is followed.
-    """
-    data = content.encode() if isinstance(content, str) else content
+@contextlib.contextmanager
+def refused(place: str | os.PathLike[str], error: type[Exception] = TableError) -> Iterator[None]:
+    """Where the system does not let the block write to `place`, an `error` of one sentence."""
     try:
-        replace_file(path, data)
-    except OSError as error:
-        raise TableError(
-            f"Cannot write '{path}' ({error.strerror or error}): nothing was changed there; "
-            "free the disk or choose another folder."
-        ) from error
-
-
-def write_folder(folder: str | os.PathLike[str], files: Mapping[str, bytes | str]) -> None:
-    """Write all of `files` (name to content) into `folder`, made if need be, or none of them."""
-    data = {n: c.encode() if isinstance(c, str) else c for n, c in files.items()}
-    try:
-        replace_files(folder, data)
-    except OSError as error:
-        raise TableError(
-            f"Cannot write to the folder '{folder}' ({error.strerror or error}): what was there "
-            "is unchanged; free the disk or choose another folder with --out."
-        ) from error
+        yield
+    except OSError as cause:
+        raise error(
+            f"'{os.fspath(place)}' cannot be written ({cause.strerror or cause}): what was there "
+            "is unchanged; free the disk, or give another place."
+        ) from cause
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:

@@ -7,7 +7,6 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -19,8 +18,8 @@ from gradfeat.errors import ModelFileError
 from gradfeat.estimators.agop_transformer import AGOPTransformer
 from gradfeat.estimators.base import column_names
 from gradfeat.estimators.checks import to_numpy
-from gradfeat.estimators.container import replace
 from gradfeat.estimators.scaled import ClassProbabilities, ScaledPredictor, TableFunction
+from gradfeat.maths.files import refused, replace_file
 from gradfeat.models.base import Predictor
 from gradfeat.models.kernel_machine import KernelMachine, apply_metric
 from gradfeat.models.stacked import Stacked
@@ -71,7 +70,9 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     check_is_fitted(model)
     names, rows = _described(model)
     example = torch.zeros(3, len(names), dtype=torch.float64)
-    replace(Path(path), _bytes(_Graph(rows), example, names))
+    data = _bytes(_Graph(rows), example, names)
+    with refused(path, ModelFileError):
+        replace_file(path, data)
 
 
 class _Graph(nn.Module):

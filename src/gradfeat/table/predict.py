@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from gradfeat.errors import SourceError, TableError
-from gradfeat.maths.files import replacing
+from gradfeat.maths.files import refused, replacing
 from gradfeat.rows.sources.files import PACKED_ENDINGS
 from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
@@ -112,14 +112,8 @@ def write_predictions(frames: Iterable[pd.DataFrame], out: Path) -> int:
     """Write CSV, or what the name says, whole or not at all; return the rows."""
     ending = out.suffix.lower()
     write = _write_parquet if ending in PARQUET_ENDINGS else partial(_write_text, ending=ending)
-    try:
-        with replacing(out) as handle:
-            return write(frames, handle)
-    except OSError as error:
-        raise TableError(
-            f"Cannot write '{out}' ({error.strerror or error}): nothing was changed there; free "
-            "the disk or choose another file."
-        ) from error
+    with refused(out), replacing(out) as handle:
+        return write(frames, handle)
 
 
 def _write_text(frames: Iterable[pd.DataFrame], handle: BinaryIO, ending: str) -> int:

@@ -163,7 +163,7 @@ def predict_error(
         if share > MOST_REST:
             words = _too_far(alpha) if directed else f"{words} {_too_far(alpha)}"
     elif eta > 0 and alpha < 0.5:
-        own = ReusedRows.drawn(phi, activation, teacher, direction)
+        own = ReusedRows.of(phi, activation, teacher, residual, width)
         words += _off_by_labels(label_share(eta, width, own, activation))
         words += _off_by_bend(bend_share(activation))
     return Prediction(

@@ -18,7 +18,9 @@ from functools import lru_cache
 import numpy as np
 
 from ..maths.activations import Activation
-from .gradient_direction import GradientDirection, own_power
+from ..maths.multi_hermite import MultiHermite
+from ..maths.step_names import Residual
+from .gradient_direction import GradientDirection, gradient_direction, own_power
 from .ridge_errors import moments
 from .teacher import Teacher
 
@@ -45,6 +47,17 @@ class ReusedRows:
     residual: np.ndarray  #: (P,), r = y - gamma f_0.
     start: np.ndarray  #: (P,), f_0 less its mean.
     mass: np.ndarray  #: (P,), weights of the rows.
+
+    @staticmethod
+    def of(
+        phi: float, activation: Activation, teacher: Teacher, residual: Residual, width: float
+    ) -> ReusedRows:
+        """Those of the gradient of `width` neurons; drawn once, as they are the same at any step.
+
+        On the width only the residual of Ba22 depends.
+        """
+        width = width if residual == "ba22" else 1.0
+        return _drawn(phi, activation, teacher.target, float(teacher.noise), residual, width)
 
     @staticmethod
     def drawn(
@@ -102,6 +115,20 @@ class ReusedRows:
         theta[-1] = omega / (1 + omega) * held
         straight = p.T @ heavy - np.multiply.outer(p.T @ residual, moved)
         return bulk.tau * (straight - self.slopes(p) @ theta)
+
+
+@lru_cache(2)
+def _drawn(
+    phi: float,
+    activation: Activation,
+    target: MultiHermite,
+    noise: float,
+    residual: Residual,
+    width: float,
+) -> ReusedRows:
+    teacher = Teacher(target, noise)
+    direction = gradient_direction(phi, activation, teacher, residual, width)
+    return ReusedRows.drawn(phi, activation, teacher, direction)
 
 
 @dataclass(frozen=True)

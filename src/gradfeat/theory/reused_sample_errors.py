@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +10,6 @@ from numpy.typing import ArrayLike
 from ..maths.activations import Activation
 from ..maths.ranges import not_negative, positive
 from ..maths.step_names import Residual, RowLaw
-from .gradient_direction import gradient_direction
 from .head_law import GAUSSIAN_HEAD, HeadLaw
 from .reused_features import ReusedFeatures, is_settled
 from .reused_rows import Bulk, ReusedRows
@@ -142,7 +140,6 @@ class _Setting:
         parts = traces.g, traces.m1, traces.dg, traces.dm1, traces.constant
         every = (np.broadcast_to(part, arrays[0].shape) for part in (*arrays, *parts))
         _, linear, beyond = moments(self.activation)
-        drawn = lru_cache(2)(self._drawn)
         found = []
         for one in zip(*(np.asarray(part, np.float64).ravel() for part in every), strict=True):
             p, q, lam, step, size, noise, g, tau, dg, dtau, constant = one
@@ -152,7 +149,8 @@ class _Setting:
                 found.append((np.nan, np.nan, np.nan))
                 continue
             width, ratio, moving = size * p / q, q / p, 1j * TINY
-            rows = drawn(p, noise, width if self.residual == "ba22" else 1.0)
+            teacher = Teacher(self.teacher.target, noise)
+            rows = ReusedRows.of(p, self.activation, teacher, self.residual, width)
             if powers is None and not is_settled(step, width, size, rows, self.activation):
                 found.append((np.nan, np.nan, np.nan))
                 continue
@@ -166,11 +164,6 @@ class _Setting:
             free = np.inf if self.intercept else g * ratio * constant
             found.append(_Fit.of(rows, features, bulk, g, z, size, free).errors())
         return RidgeErrors(*np.reshape(found, (-1, 3)).T.reshape(3, *arrays[0].shape))
-
-    def _drawn(self, phi: float, noise: float, width: float) -> ReusedRows:
-        own = Teacher(self.teacher.target, noise)
-        direction = gradient_direction(phi, self.activation, own, self.residual, width)
-        return ReusedRows.drawn(phi, self.activation, own, direction)
 
 
 @dataclass(frozen=True)

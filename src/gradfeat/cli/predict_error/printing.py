@@ -32,6 +32,7 @@ from gradfeat.drawing.numbers import (
 )
 from gradfeat.theory.column_gain import MOST_POWERS
 from gradfeat.theory.predicted_errors import Prediction, sees_nothing
+from gradfeat.theory.reused_features import MOST_BEND, bend_share
 from gradfeat.theory.ridge_errors import RidgeErrors
 from gradfeat.theory.teacher import Teacher
 
@@ -130,7 +131,7 @@ def _print(setting: PredictionSetting, found: Sequence[Prediction], figure: Path
     for sentence in regimes(setting, found):
         console.print(Text(f"- {sentence}"))
     console.print()
-    console.print(Text(advice(setting.teacher, found), style="bold"))
+    console.print(Text(advice(setting, found), style="bold"))
     if figure is not None:
         console.say(f"Figure: {figure}")
 
@@ -298,16 +299,17 @@ def _assumed(setting: PredictionSetting, one: Prediction) -> str:
     )
 
 
-def advice(teacher: Teacher, found: Sequence[Prediction]) -> str:
+def advice(setting: PredictionSetting, found: Sequence[Prediction]) -> str:
     """What to do with it, in a sentence or two."""
     if all(one.eta == 0 for one in found):
         return "No step is taken: give an eta above 0 to see what a gradient brings."
     known = [one for one in found if math.isfinite(float(one.errors.test_error))]
     if not known:
-        return (
-            "No test error is predicted for this step: take a smaller one or, where the head has "
-            "the gradient's rows, new ones (--sample fresh)."
-        )
+        reused = setting.options.sample == "reused"
+        if reused and bend_share(setting.activation) > MOST_BEND:
+            return "No test error is predicted at any step on these rows: --sample fresh takes new."
+        new = ", or new rows (--sample fresh)" if reused else ""
+        return f"No test error is predicted for this step: take a smaller one{new}."
     best = min(known, key=lambda one: float(one.errors.test_error))
     if best.eta == 0:
         return "None of these steps is predicted to do better than random features without a step."
@@ -315,7 +317,7 @@ def advice(teacher: Teacher, found: Sequence[Prediction]) -> str:
     if len(found) > 1:
         what = f"Of these steps eta = {steps(best.eta)} (alpha = {best.alpha:.3g})"
     effect = _effect(best, len(found) > 1)
-    return f"{what} is predicted to {effect} {_against_linear(best, teacher)}"
+    return f"{what} is predicted to {effect} {_against_linear(best, setting.teacher)}"
 
 
 def _effect(best: Prediction, of_several: bool) -> str:

@@ -14,7 +14,7 @@ from gradfeat.cli.terminal import Format, Terminal, check_output, records_in
 from gradfeat.drawing.numbers import finite
 from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.comparison import with_interval
-from gradfeat.maths.files import with_link, write_atomic
+from gradfeat.maths.files import refused, replace_file, with_link
 from gradfeat.reports import losses_table
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Tables, with_places
@@ -69,7 +69,9 @@ def refit_table(
     other = file.with_name(FEATURES)
     beside = str(other) if other.is_file() and other != file else ""
     found = refit_model(source, table, request, strict=strict, beside=beside)
-    write_atomic(out, found.model.to_bytes())
+    data = found.model.to_bytes()
+    with refused(out):
+        replace_file(out, data)
     console, about = Terminal(), found.model.about
     console.say(
         f"{about['method']} learned for {source.target}, head for {target}: {fitted_on(about)}"
