@@ -191,7 +191,8 @@ def _diagram(ax: Axes, rows: DataFrame, x: str, title: str, power: int, law: boo
     style.dress(ax, title, names[x], "number of training rows n")
     if len(rows):
         parts = [part for _, part in rows.groupby(x)]
-        means = [_mean_path(part) for part in parts]
+        names = ("rows", "losses")
+        means = [[np.mean(np.stack([*part[k]]), 0) for k in names] for part in parts]
         n, loss = (np.concatenate([mean[k] for mean in means]) for k in (0, 1))
         places = np.repeat([part[x].iloc[0] for part in parts], [len(m[0]) for m in means])
         ax.scatter(places, n, c=loss, marker="s", s=170, cmap="viridis_r", vmin=0, vmax=1)
@@ -202,10 +203,6 @@ def _diagram(ax: Axes, rows: DataFrame, x: str, title: str, power: int, law: boo
     ax.set_yscale("log")
     style.tick_at(ax, rows[x] if len(rows) else [1.0], 2)
     ax.margins(0.12)
-
-
-def _mean_path(rows: DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    return np.mean(np.stack(list(rows["rows"])), 0), np.mean(np.stack(list(rows["losses"])), 0)
 
 
 def _law(ax: Axes, rows: DataFrame, found: series.Series, power: int) -> None:

@@ -87,11 +87,9 @@ def descended(K: Tensor, y: Tensor, iterations: int) -> Tensor:
 
 
 def _function(target: str) -> RealFunction:
-    return lazy.heaviside() if target == "step" else _sine
-
-
-def _sine(x: np.ndarray) -> np.ndarray:
-    return math.sqrt(2) * np.sin(math.pi * x)
+    if target == "step":
+        return lazy.heaviside()
+    return lambda x: math.sqrt(2) * np.sin(math.pi * x)
 
 
 def theory(target: str, iterations: int, bandwidth: float) -> dict[str, float]:

@@ -97,8 +97,10 @@ def _shares(ax: Axes, rows: DataFrame, theory_too: bool) -> None:
             draw_metric(ax, rows, "ratio", before + name, mark, shift=3 if before else 0)
     if theory_too:
         ratio = _ratios(rows)
+        cell = {name: rows[name].iloc[0] for name in KEYS}
         for name, said in SHARES.items():
-            values = np.array([_theory_at(rows, one)[name] for one in ratio])
+            at = [theory(**cell | {"psi": float(cell["phi"]) / float(one)}) for one in ratio]
+            values = np.array([one[name] for one in at])
             series.line(ax, ratio, values, "theory", style.INK)
             ax.annotate(
                 said, (ratio[-1], values[-1]), (-2, 9), textcoords="offset points", ha="right",
@@ -110,11 +112,6 @@ def _shares(ax: Axes, rows: DataFrame, theory_too: bool) -> None:
 
 def _ratios(rows: DataFrame) -> np.ndarray:
     return np.sort(np.append(np.geomspace(rows["ratio"].min(), rows["ratio"].max(), 101), 1.0))
-
-
-def _theory_at(rows: DataFrame, ratio: float) -> dict[str, float]:
-    cell = {name: rows[name].iloc[0] for name in KEYS}
-    return theory(**cell | {"psi": float(cell["phi"]) / float(ratio)})
 
 
 NEURONS = "neurons per row N/n"

@@ -243,7 +243,8 @@ def check_outputs(outs: Iterable[Path], data: str, *others: Path) -> None:
 def check_output(out: Path, data: str, *others: Path) -> None:
     """:func:`check_outputs` of one file, which is not to become one of those that are read."""
     check_outputs([out], data, *others)
-    if _within(out, Path(data)):
+    folder = Path(data)
+    if folder.is_dir() and Path(os.path.realpath(out)).is_relative_to(folder.resolve()):
         raise TableError(
             f"The file '{out}' lies in the folder that is read, and would be one of its files the "
             "next time: give a file elsewhere with --out."
@@ -252,7 +253,3 @@ def check_output(out: Path, data: str, *others: Path) -> None:
 
 def _same(one: Path, other: Path) -> bool:
     return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
-
-
-def _within(out: Path, folder: Path) -> bool:
-    return folder.is_dir() and Path(os.path.realpath(out)).is_relative_to(folder.resolve())

@@ -112,12 +112,13 @@ def agop(
     points, w = points[kept], w[kept]
     with _looked_at(model):
         slopes = model_slopes(model, X, points, scale, float(step), int(batch_size))
+        own_bytes = slopes.bytes_per_row + 32 * slopes.outputs * d
         G = gradients.agop(
             slopes.gradient,
             points,
             weights=w,
             centre=centre,
-            bytes_per_row=_row_bytes(slopes, d, int(batch_size)),
+            bytes_per_row=max(own_bytes, -(-BLOCK_BYTES // int(batch_size))),
         )
     return _like(scale[:, None] * G * scale if standardise else G, X)
 
@@ -230,8 +231,3 @@ def _drawn(w: Tensor, rows: int | None, seed: int) -> Tensor:
         return positive
     drawn = numpy_stream(seed, "agop rows").choice(len(positive), int(rows), replace=False)
     return positive[torch.as_tensor(np.sort(drawn), device=w.device)]
-
-
-def _row_bytes(slopes: Slopes, d: int, batch_size: int) -> int:
-    """Bytes a row that keep blocks within the memory for gradients and within `batch_size`."""
-    return max(slopes.bytes_per_row + 32 * slopes.outputs * d, -(-BLOCK_BYTES // batch_size))

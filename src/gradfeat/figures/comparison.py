@@ -241,17 +241,15 @@ def _finish(ax: Axes, rows: list[MethodResult], length: float, score: str) -> No
         ax.xaxis.set_major_locator(MaxNLocator(3))
     style.rows_of_bars(ax)
     present = {m.family for m in rows}
+    kw = {"linestyle": "", "markersize": 6, "markeredgecolor": "white"}
     handles: list[Artist] = [
-        _handle(mark) for family, mark in FAMILIES.items() if family in present
+        Line2D([], [], color=mark.color, marker=mark.marker, label=mark.label, **kw)
+        for family, mark in FAMILIES.items()
+        if family in present
     ]
     if "fixed" in present and len(rows) > 1:
         handles.append(Line2D([], [], label="best fixed", **_BEST_FIXED))
     style.key(ax, handles)
-
-
-def _handle(mark: style.Mark) -> Line2D:
-    kw = {"linestyle": "", "markersize": 6, "markeredgecolor": "white"}
-    return Line2D([], [], color=mark.color, marker=mark.marker, label=mark.label, **kw)
 
 
 #: Columns that are drawn, and that are told in a sentence.

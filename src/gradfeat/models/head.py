@@ -316,14 +316,11 @@ def _varying(A: Tensor, share: Tensor) -> Tensor:
 
 def _scales(F: Tensor, X: Tensor, w: Tensor, *, linear: bool) -> list[float]:
     """0, 1 and sqrt(tr cov F / tr cov X)."""
-    of_F, of_X = (float(_variance(A, w / w.sum())) for A in (F, X))
+    v = w / w.sum()
+    of_F, of_X = (float(v @ (A - v @ A).square().sum(1)) for A in (F, X))
     if not (linear and of_F > 0 and of_X > 0):
         return [0.0, 1.0] if linear and of_X > 0 else [0.0]
     return [0.0, 1.0, (of_F / of_X) ** 0.5]
-
-
-def _variance(A: Tensor, share: Tensor) -> Tensor:
-    return share @ (A - share @ A).square().sum(1)
 
 
 def _at(

@@ -100,18 +100,13 @@ def _solve(T: Tensor, B: Tensor, *rest: Any) -> int:
     return T.shape[-1] * B.numel()
 
 
-def _added(total: Tensor, A: Tensor, *rest: Any) -> int:
-    del rest
-    return 2 * A.shape[-1] * total.numel()
-
-
 def _factor(A: Tensor, *rest: Any) -> int:
     del rest
     return A.shape[-1] ** 3 // 3
 
 
 _PRODUCTS = {
-    _ATEN.addmm_: _added,
+    _ATEN.addmm_: lambda total, A, *_: 2 * A.shape[-1] * total.numel(),
     _ATEN.linalg_solve_triangular: _solve,
     _ATEN.triangular_solve: lambda B, T, *rest: _solve(T, B, *rest),
     _ATEN.cholesky_solve: lambda B, T, *rest: 2 * _solve(T, B, *rest),

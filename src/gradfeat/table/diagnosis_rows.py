@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from gradfeat.table.interpret import level_name
 from gradfeat.table.prepared import about_quantity, input_columns, target_values, unread_cells
 from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
-from gradfeat.table.row_sample import SAMPLE_ROWS, RowSample, column_of, copy_order
+from gradfeat.table.row_sample import SAMPLE_ROWS, column_of, copy_order
 from gradfeat.table.screening import screen
 from gradfeat.table.split import parse_groups, parse_time, stretches
 from gradfeat.table.target import Target
@@ -157,7 +156,8 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
             f"The target {name!r} is known in {count(n, 'row')}, and a diagnosis needs "
             f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
         )
-    seen, drawn = (_sampled(summary.sample, most) for most in (SAMPLE_ROWS, MOST_ROWS))
+    few = summary.sample
+    seen, drawn = (few.rows(few.some(few.count, n)) for n in (SAMPLE_ROWS, MOST_ROWS))
     others = request.unread
     encoder = TableEncoder(request.missing, request.dates, request.decimal, request.category)
     inputs, y = input_columns(drawn, others), target_values(column_of(drawn, name), target.classes)
@@ -194,10 +194,6 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
     codes = _codes(y, classes, name)
     found = DiagnosisRows(target, encoder, source, whitened, codes, remarks, n, thirds)
     return found.first(FEWER_ROWS) if wide else found
-
-
-def _sampled(sample: RowSample, most: int) -> pd.DataFrame:
-    return sample.rows(sample.some(sample.count, most))
 
 
 def _order(X: Floats, seed: int) -> NDArray[np.intp]:

@@ -76,11 +76,6 @@ def _none(estimator: Any) -> None:
     del estimator
 
 
-def _no_work(s: MethodInput) -> float:
-    del s
-    return 0.0
-
-
 def _ridge_work(width: int, columns: int) -> float:
     """Features of a row, and an orthogonal factorisation of them."""
     return 2.0 * columns * width + 10.0 * width**2
@@ -110,7 +105,7 @@ class Method:
     family: Family
     make: Callable[[MethodInput], Any]
     share: float
-    work: Callable[[MethodInput], float] = _no_work
+    work: Callable[[MethodInput], float] = lambda _: 0.0
     passes: int = 3
     square: bool = False
     in_memory: bool = False

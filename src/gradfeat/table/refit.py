@@ -67,7 +67,9 @@ def refit_model(
     X, unread = encoder.encoded(frame)
     X = X[found.rows]
     if strict:
-        _refuse_strays(remarks if lost else (), unread, table)
+        if lost:
+            raise TableError(f"Strict, and not every target can be read: {' '.join(remarks)}")
+        refuse_unread(unread, table)
     estimator = source.refit_head(X[split.train], found.values[split.train])
     said = predictions(estimator, X[split.test], found)
     W = resamples(len(split.test), seed)
@@ -90,19 +92,10 @@ def refit_model(
     new = TableModel.of(
         encoder, estimator, target, found.classes, about, scores_held, labels=found.labels
     )
-    told = (*_about_gaps(found, lost), *others, *remarks)
+    gaps = found.rows_dropped - lost
+    without = [f"{counted(gaps, 'row')} without a target left out."] if gaps else []
+    told = (*without, *others, *remarks)
     return Refitted(new, told, with_places(unread, table))
-
-
-def _refuse_strays(target: tuple[str, ...], unread: tuple[UnreadCells, ...], table: Tables) -> None:
-    if target:
-        raise TableError(f"Strict, and not every target can be read: {' '.join(target)}")
-    refuse_unread(unread, table)
-
-
-def _about_gaps(found: Target, told: int) -> tuple[str, ...]:
-    gaps = found.rows_dropped - told
-    return (f"{counted(gaps, 'row')} without a target left out.",) if gaps else ()
 
 
 def _source(model: TableModel, beside: str) -> Refittable:

@@ -77,8 +77,9 @@ def _predictions(
     quadratic = [hermite_features(one, axes_of(one.shape[1], 2)).T for one in _scales(X, Z)]
     fits = [_ridge(F[train], left, F[held]) for F in quadratic]
     bent, left = min(fits, key=lambda fit: float(fit[1].square().sum()))
+    near = float(np.sqrt(2.0 * X.shape[1]))  # about the median distance of standardised rows
     model = RFMRegressor(
-        kernel="laplace", n_iter=3, bandwidth=_bandwidth(X), directions=None, random_state=seed
+        kernel="laplace", n_iter=3, bandwidth=near, directions=None, random_state=seed
     )
     model.fit(X[train], left.numpy())
     rest = torch.as_tensor(model.predict(X[held])).reshape(bent.shape)
@@ -95,11 +96,6 @@ def _scales(X: Floats, Z: Tensor) -> list[Tensor]:
     """
     few = X.shape[1] <= MORE_COLUMNS * Z.shape[1]
     return [Z, torch.as_tensor(X)] if few else [Z]
-
-
-def _bandwidth(X: Floats) -> float:
-    """About the median distance between standardised rows."""
-    return float(np.sqrt(2.0 * X.shape[1]))
 
 
 def _ridge(F: Tensor, y: Tensor, held: Tensor) -> tuple[Tensor, Tensor]:

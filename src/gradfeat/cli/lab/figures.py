@@ -34,10 +34,6 @@ def file_stem(name: str) -> str:
 LONGEST = 100
 
 
-def _short(words: str) -> str:
-    return hashlib.sha256(words.encode()).hexdigest()[:8]
-
-
 @dataclass(frozen=True)
 class Figures:
     """Where figures go, and in which formats."""
@@ -57,7 +53,8 @@ class Figures:
     def paths(self, experiment: Experiment, selection: Selection) -> list[Path]:
         """Return the files for what is selected of an experiment; others for other settings."""
         words = file_stem("-".join([experiment.name, *selection.words()]))
-        stem = words if len(words) <= LONGEST else f"{words[:LONGEST]}-{_short(words)}"
+        digest = hashlib.sha256(words.encode()).hexdigest()[:8]
+        stem = words if len(words) <= LONGEST else f"{words[:LONGEST]}-{digest}"
         return [self.folder / f"{stem}{suffix}" for suffix in self.suffixes]
 
 

@@ -185,12 +185,9 @@ class CellBar:
             words = f"{words}; {count.cached:,} were there before"
         if self._console.is_terminal:
             self._bar.update(self._task, completed=count.done, total=count.total, words=words)
-        elif first or count.done == count.total or self._due():
+        elif first or count.done == count.total or time.monotonic() - self._spoken >= PAUSE:
             self._spoken = time.monotonic()
             self._say(words)
-
-    def _due(self) -> bool:
-        return time.monotonic() - self._spoken >= PAUSE
 
 
 @contextlib.contextmanager

@@ -183,7 +183,9 @@ def export_table(name: str, to: str, path: Path, narrowed: Narrowed) -> None:
     if os.path.realpath(file) == os.path.realpath(path):
         raise Refused(f"--to is {str(file)!r}, the store itself: give another file.")
     with Store.open(path, readonly=True) as store:
-        _check_stored(title, store, path)
+        known = list(dict.fromkeys(count.experiment for count in store.status()))
+        if title not in known:
+            raise Refused(f"store {str(path)!r} has nothing of {title!r}{choices(title, known)}")
         table, lost = _rows(name, title, own, store, path, narrowed, kind != "csv")
     if table.empty:
         raise Refused(f"no finished cell of {title!r} is in {str(path)!r}: there is nothing to do.")
@@ -192,12 +194,6 @@ def export_table(name: str, to: str, path: Path, narrowed: Narrowed) -> None:
     if lost:
         text += f" ({lost:,} failed cells are left out)"
     Terminal().say(text)
-
-
-def _check_stored(title: str, store: Store, path: Path) -> None:
-    known = list(dict.fromkeys(count.experiment for count in store.status()))
-    if title not in known:
-        raise Refused(f"store {str(path)!r} has nothing of {title!r}{choices(title, known)}")
 
 
 def _rows(

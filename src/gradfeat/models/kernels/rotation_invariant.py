@@ -230,18 +230,13 @@ class RotationInvariantKernel(BlockKernel):
         d, c = X.shape[1], c.to(z.rows.dtype)
         J = X.new_empty(len(X), c.shape[1], d)
         weighted = [c[:, k : k + 1] * z.rows[:, :d] for k in range(c.shape[1])]
-        for block in wide_blocks(X, len(Z)):
+        for block in slices(len(X), max(1, WIDE // max(1, len(Z)))):
             part = x.part(block)
             left = [side.column() for side in part.sides]
             along, own = self.slopes(left, z.sides, half_angles(part, z))
             pulled = torch.stack([along @ w for w in weighted], 1)
             J[block] = pulled + 2 * (own @ c)[:, :, None] * part.rows[:, None, :d]
         return J.mul_(1 / self.scale(d))
-
-
-def wide_blocks(X: Tensor, columns: int) -> list[slice]:
-    """Slices of the rows of X, each with this many columns a moderate matrix."""
-    return slices(len(X), max(1, WIDE // max(1, columns)))
 
 
 def blocks(K: Tensor, axis: int) -> list[slice]:

@@ -303,6 +303,7 @@ class HeadSearch:
     def simplest(self) -> HeadTrial:
         """Of the trials not worse than the best by more than chance: few directions, smooth."""
         best, order = self._best, list(self.directions)
+        rough = (LINEAR, *SMOOTHNESS, BY_COLUMN)  # the smoothest first
         if not best.predictions:
             return best
         errors = self._errors(best)
@@ -317,7 +318,7 @@ class HeadSearch:
         return min(
             filter(by_chance, close),
             key=lambda t: (
-                _roughness(t.head.kernel),
+                rough.index(t.head.kernel),
                 order.index(t.head.directions),
                 -t.head.bandwidth,
                 t.loss,
@@ -327,11 +328,6 @@ class HeadSearch:
     def _errors(self, trial: HeadTrial) -> Float[Tensor, " n"]:
         """Weighted squared error of each held-out row."""
         return row_errors(self.splits, trial.predictions).square().sum(1)
-
-
-def _roughness(name: str) -> int:
-    """Rank of a kernel, the smoothest 0."""
-    return (LINEAR, *SMOOTHNESS, BY_COLUMN).index(name)
 
 
 def _neighbours(name: str) -> tuple[str, ...]:

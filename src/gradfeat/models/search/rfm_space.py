@@ -252,17 +252,14 @@ def rfm_space(
     power = 1.0 if agop_power is None else agop_power
     rounds = Rounds(name, bandwidth, alpha, bool(diagonal), power, rfm.n_iter)
     head = None if directions in ("auto", None) else Head(int(directions))
-    most = METRIC_ROWS[thorough] if thorough else _metric_rows(len(data.X))
+    most = METRIC_ROWS[thorough]
+    if not thorough:  # half of the rows, which the last fit has all of
+        most = max(FIRST_METRIC_ROWS, min(most, len(data.X) // 2))
     taught = affordable_rows(kernel(name, bandwidth), data, most, memory_limit)
     if taught == len(data.X):
         taught = METRIC_ROWS[thorough]
     start = RFMSetting(rounds, head)
     return RFMSpace(rfm, start, tried, directions, taught, memory_limit)
-
-
-def _metric_rows(n: int) -> int:
-    """Half of the rows, which the last fit has all of, within the limits of a fast search."""
-    return max(FIRST_METRIC_ROWS, min(METRIC_ROWS[False], n // 2))
 
 
 def _candidates(paths: list[Path], sweeps: int) -> list[tuple[Path, int]]:

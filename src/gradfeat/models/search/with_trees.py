@@ -117,7 +117,9 @@ class WithTrees(Space[TreesSetting[SettingT]]):
         glance = replace(boosting, glance=min(GLANCE, boosting.trees))
         path = glance.fit_path(of_block(parts[0][0]), seed=seed)
         few = next(path).staged(parts[0][1].X, STEP)
-        if not self._joined(_beginning(own, few.shape[1]), few, 0.0).setting.rounds:
+        n = few.shape[1]
+        first = replace(own, predictions=own.predictions[:n], y=own.y[:n], w=own.w[:n])
+        if not self._joined(first, few, 0.0).setting.rounds:
             return own
         fits = [*path, *(boosting.fit(of_block(train), seed=seed) for train, _ in parts[1:])]
         stages = [f.staged(held.X, STEP) for f, (_, held) in zip(fits, parts, strict=True)]
@@ -154,11 +156,6 @@ class WithTrees(Space[TreesSetting[SettingT]]):
             return judged_log_loss(trial)
         error, w = (trial.predictions - trial.y).double(), trial.w.double()
         return float((w @ error.square()).sum() / w.sum()), 1.0
-
-
-def _beginning(trial: Trial[SettingT], n: int) -> Trial[SettingT]:
-    """On the first n held-out rows."""
-    return replace(trial, predictions=trial.predictions[:n], y=trial.y[:n], w=trial.w[:n])
 
 
 def _mean(found: FinishedFit, trees: Trees, setting: TreesSetting[Any]) -> FinishedFit:

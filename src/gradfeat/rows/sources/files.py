@@ -174,7 +174,7 @@ def _inside(
     return [
         _found(fs, infos[path], f"{prefix}/{_below(path, root)}", _below(path, root))
         for path in sorted(infos, key=_natural)
-        if _visible(_below(path, root))
+        if _shown(_below(path, root), ".", "_")
     ]
 
 
@@ -197,8 +197,8 @@ def _stamp(info: Mapping[str, Any]) -> str:
             return str(stamp)
 
 
-def _visible(below: str) -> bool:
-    return not any(part.startswith((".", "_")) for part in below.split("/"))
+def _shown(path: str, *hidden: str) -> bool:
+    return not any(part.startswith(hidden) for part in path.split("/"))
 
 
 def _below(path: str, root: str) -> str:
@@ -379,7 +379,9 @@ def _members(raw: BinaryIO, name: str) -> list[str]:
     """The files in a zip archive."""
     check_zip(raw, f"'{name}'")
     with zipfile.ZipFile(raw) as archive:
-        members = [m for m in archive.infolist() if _is_member(m.filename) and not m.is_dir()]
+        members = [
+            m for m in archive.infolist() if _shown(m.filename, ".", "__MACOSX") and not m.is_dir()
+        ]
     if any(member.flag_bits & 1 for member in members):
         raise SourceError(f"'{name}' is a zip archive with a password: unpack it.")
     return [member.filename for member in members]
@@ -394,7 +396,3 @@ def _only(members: Sequence[str], name: str) -> str:
             "folder of files of one kind."
         )
     return members[0]
-
-
-def _is_member(member: str) -> bool:
-    return not any(part.startswith((".", "__MACOSX")) for part in member.split("/"))

@@ -95,7 +95,8 @@ class DatePlan(ColumnPlan):
 
     def read(self, column: pd.Series) -> pd.Series:
         """The dates to the microsecond, in the zone of the plan; NaT where they are missing."""
-        dates = self._stored(column) if _is_stored(column) else self._written(cell_text(column))
+        stored = types.is_datetime64_any_dtype(column.dtype) or content(column) == "period"
+        dates = self._stored(column) if stored else self._written(cell_text(column))
         return dates.mask((dates.dt.year < self.years[0]) | (dates.dt.year > self.years[1]))
 
     def _stored(self, column: pd.Series) -> pd.Series:
@@ -233,10 +234,6 @@ def _counted_days(text: pd.Series) -> pd.Series:
     since = np.round(np.nan_to_num(days) * 86_400e6).astype("timedelta64[us]")
     dates = np.datetime64("1899-12-30", "us") + since
     return pd.Series(np.where(np.isnan(days), np.datetime64("NaT", "us"), dates), text.index)
-
-
-def _is_stored(column: pd.Series) -> bool:
-    return types.is_datetime64_any_dtype(column.dtype) or content(column) == "period"
 
 
 def _naive_or_aware(column: pd.Series) -> pd.Series:

@@ -208,7 +208,8 @@ def whole_dates(
     if len(found.texts) < 2 or 0 in lengths or len(lengths - {9, 12}) > 1:
         return None
     unnamed = lengths == {8} and not named_date(name)
-    if unnamed and not _are_days(found.texts):
+    several = len(found.texts) >= _MANY and len({text[:6] for text in found.texts}) > 1
+    if unnamed and not (several and all(map(_DAY.fullmatch, found.texts))):
         return None
     shorts: tuple[Short, ...] = ("", "first", "last") if lengths == {6} else ("",)
     tried = (DateTexts.of(found, short) for short in shorts)
@@ -218,11 +219,6 @@ def whole_dates(
     right = [(years.nunique(), one) for years, one in read if years.notna().all()]
     plan = min(right, key=lambda item: item[0], default=(0, None))[1]
     return plan and replace(plan, also=_said(name, found.texts[0])) if unnamed else plan
-
-
-def _are_days(texts: tuple[str, ...]) -> bool:
-    several = len(texts) >= _MANY and len({text[:6] for text in texts}) > 1
-    return several and all(map(_DAY.fullmatch, texts))
 
 
 def _said(name: str, text: str) -> str:
