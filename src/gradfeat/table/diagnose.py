@@ -116,10 +116,10 @@ def transformed(
     )
 
 
-def degree_findings(stats: Statistics, level: float = LEVEL) -> tuple[DegreeFinding, ...]:
+def degree_findings(stats: Statistics) -> tuple[DegreeFinding, ...]:
     """The tests as plain values."""
     return tuple(
-        _finding(test, residual, level / len(stats.tests), test.degree in stats.found)
+        _finding(test, residual, LEVEL / len(stats.tests), test.degree in stats.found)
         for test, residual in zip(stats.tests, stats.residuals, strict=True)
     )
 

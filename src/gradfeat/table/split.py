@@ -31,12 +31,11 @@ def split_rows(
     n: int,
     y: np.ndarray,
     task: Literal["regression", "classification"],
-    test_size: float = 0.25,
     seed: int = 0,
     time: np.ndarray | None = None,
     groups: np.ndarray | None = None,
 ) -> Split:
-    """Hold out about ``test_size * n`` of n rows.
+    """Hold out about a quarter of n rows.
 
     With `time` the last rows, and whole groups with `groups`; rows of equal time or of one group
     stay on one side. Otherwise at random; for classification the same share of each class, at least
@@ -54,10 +53,8 @@ def split_rows(
             f"The table has {n} usable row{'s' * (n != 1)}, and at least {FEWEST_ROWS} are needed "
             "to learn from some and test on others: give more rows."
         )
-    if not 0 < test_size < 1:
-        raise TableError(f"The test share is {test_size}: give a number above 0 and below 1.")
     if time is not None:
-        later = _latest(time, test_size)
+        later = _latest(time)
         if not later.any():
             raise TableError(
                 "The time column has the same value in every row: give one that orders the rows, "
@@ -65,20 +62,20 @@ def split_rows(
             )
         return _apart(later, y, task, "earlier rows", "the last by the time column")
     if groups is not None:
-        later = _latest(groups, test_size)
+        later = _latest(groups)
         later = later if 2 * later.sum() <= n else ~later
         return _apart(later, y, task, "groups to learn from", f"whole groups, seed {seed}")
     generator = np.random.default_rng(seed)
     if task == "regression":
-        test = generator.permutation(n)[: _held_out(n, test_size)]
+        test = generator.permutation(n)[: _held_out(n)]
         return _split(n, test, f"random, seed {seed}")
     rows = [generator.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
-    test = np.concatenate([of_class[: _held_out(len(of_class), test_size)] for of_class in rows])
+    test = np.concatenate([of_class[: _held_out(len(of_class))] for of_class in rows])
     return _split(n, test, f"random within each class, seed {seed}")
 
 
-def _held_out(n: int, test_size: float) -> int:
-    return min(max(round(test_size * n), 1), n - 1)
+def _held_out(n: int) -> int:
+    return min(max(round(0.25 * n), 1), n - 1)
 
 
 def _split(n: int, test: np.ndarray, how: str) -> Split:
@@ -88,10 +85,10 @@ def _split(n: int, test: np.ndarray, how: str) -> Split:
     return Split(np.flatnonzero(~held), np.flatnonzero(held), share + how)
 
 
-def _latest(order: np.ndarray, test_size: float) -> np.ndarray:
+def _latest(order: np.ndarray) -> np.ndarray:
     """The last rows, those of equal order together: (n,), none where all are equal."""
     rising = np.sort(order)
-    cut = rising[len(order) - _held_out(len(order), test_size)]
+    cut = rising[len(order) - _held_out(len(order))]
     return order >= cut if cut > rising[0] else order > cut
 
 
