@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +16,9 @@ from gradfeat.cli.guard import Stopped
 from gradfeat.cli.terminal import Format, Printed, Printing, Quiet, Verbose
 from gradfeat.maths.deadline import Deadline
 from gradfeat.table.methods import JOBS, METHODS, SECONDS, SEEDS, WIDTH, WIDTHS
+
+#: What the functions of Python that `diagnose` and `fit` stand for are not given by name.
+_OF_THE_COMMAND = {"data", "out", "form", "quiet", "verbose"}
 
 #: Names that --methods takes.
 _METHODS = ", ".join(method.name for method in METHODS)
@@ -165,37 +168,11 @@ def diagnose(
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
     deadline = Deadline.after(time)  # what is imported now takes time too
+    options, printing = _options({**locals()}), Printing(data, out, form, quiet, verbose)
     from gradfeat.interface.diagnose import diagnose as diagnosed
 
-    printing, kept = Printing(data, out, form, quiet, verbose), checkpoint or out / "checkpoint"
-    with going_on(kept), printing.bar as bar:
-        found = diagnosed(
-            data,
-            target,
-            time=time,
-            deadline=deadline,
-            task=task,
-            seed=seed,
-            time_column=time_column,
-            group_column=group_column,
-            ignore=tuple(ignore or ()),
-            command=_command(),
-            separator=separator,
-            comment=comment,
-            header=header,
-            encoding=encoding,
-            sheet=sheet,
-            missing=missing or (),
-            category=tuple(category or ()),
-            dates=dates or "",
-            target_transform=target_transform,
-            rare_classes=rare_classes,
-            stream=stream,
-            jobs=jobs,
-            dask=dask,
-            checkpoint=kept,
-            progress=bar.tell,
-        )
+    with going_on(options["checkpoint"]), printing.bar as bar:
+        found = diagnosed(data, progress=bar.tell, **options)
     printing.found(found, deadline.before(-_late(time)))
     printing.console.say(f"\nReport: {out / 'report.html'}")
 
@@ -258,43 +235,12 @@ def fit(
     Large tables stream piece by piece; when interrupted, the same command goes on.
     """
     deadline = Deadline.after(time)  # what is imported now takes time too
+    options, printing = _options({**locals()}), Printing(data, out, form, quiet, verbose)
     from gradfeat.interface.compare import compare
 
-    printing, kept = Printing(data, out, form, quiet, verbose), checkpoint or out / "checkpoint"
-    with going_on(kept):
+    with going_on(options["checkpoint"]):
         with printing.bar as bar:
-            found = compare(
-                data,
-                target,
-                deadline=deadline,
-                task=task,
-                methods=None if methods is None else _names(methods),
-                command=_command(),
-                time=time,
-                seed=seed,
-                time_column=time_column,
-                group_column=group_column,
-                device=device,
-                ignore=tuple(ignore or ()),
-                missing_target=missing_target,
-                width=width,
-                keep_identifiers=keep_identifiers,
-                target_transform=target_transform,
-                missing=missing or (),
-                category=tuple(category or ()),
-                dates=dates or "",
-                stream=stream,
-                jobs=jobs,
-                dask=dask,
-                checkpoint=kept,
-                separator=separator,
-                comment=comment,
-                header=header,
-                encoding=encoding,
-                sheet=sheet,
-                rare_classes=rare_classes,
-                progress=bar.tell,
-            )
+            found = compare(data, progress=bar.tell, **options)
         printing.found(found, deadline.before(-_late(time)))
     printing.files(found)
 
@@ -308,8 +254,14 @@ def _command() -> str:
     return "gradfeat " + " ".join(shlex.quote(word) for word in sys.argv[1:])
 
 
-def _names(given: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in given.split(",") if name.strip())
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What `diagnose` or `fit` was given, as the function of Python of that name takes it."""
+    options = {n: value for n, value in given.items() if n not in _OF_THE_COMMAND}
+    options |= {n: tuple(given[n] or ()) for n in ("ignore", "missing", "category")}
+    if (methods := given.get("methods")) is not None:
+        options["methods"] = [name.strip() for name in methods.split(",") if name.strip()]
+    kept = given["checkpoint"] or given["out"] / "checkpoint"
+    return options | {"dates": given["dates"] or "", "checkpoint": kept, "command": _command()}
 
 
 def predict(
