@@ -15,11 +15,9 @@ import pytest
 from cli.lab_files import refused, well
 from cli.tables import gradfeat
 from gradfeat.cli.predict_error import printing
-from gradfeat.cli.predict_error.command import ResidualName, SampleName
 from gradfeat.cli.predict_error.read import SETTINGS, activation, numbers
 from gradfeat.figures.step_errors import step_errors
 from gradfeat.maths.activations import NAMES, CentredReLU
-from gradfeat.maths.step_names import RESIDUALS, ROW_USES
 from gradfeat.theory.predicted_errors import predict_error
 from gradfeat.theory.teacher import Teacher
 
@@ -180,8 +178,6 @@ def test_the_curves_are_the_predictions():
 
 
 def test_the_options_are_those_of_the_theory(capsys):
-    assert tuple(ResidualName) == RESIDUALS
-    assert tuple(SampleName) == ROW_USES
     shown = " ".join(
         re.sub("[│╭╮╰╯─]", " ", gradfeat(capsys, "predict-error", "--help").out).split()
     )

@@ -1,35 +1,15 @@
-"""The words of the command, and its options."""
+"""plan: time, memory, reading and traffic of a fit by passes, before it starts."""
+
+# Apart: options are read and help is shown without what measures and plans.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-
-class MethodName(StrEnum):
-    GRADIENT_FEATURES = "gradient-features"
-    RANDOM_FEATURES = "random-features"
-    LINEAR = "linear"
-    RFM = "rfm"
-    KERNEL = "kernel"
-
-
-class PenaltyName(StrEnum):
-    """How the penalty of a ridge head is chosen."""
-
-    GCV = "gcv"
-    LOO = "loo"
-
-
-class PlanFormat(StrEnum):
-    """How the plan is written."""
-
-    TEXT = "text"
-    JSON = "json"
-
+from gradfeat.planning.job import Method, PenaltyBy
 
 rates = partial(typer.Option, rich_help_panel="Rates of the machines")
 
@@ -56,13 +36,11 @@ def plan(
     ] = None,
     float_bytes: Annotated[int, typer.Option(help="Stored bytes of a number.")] = 4,
     piece_rows: Annotated[int, typer.Option(help="Rows of a piece.")] = 65_536,
-    method: Annotated[MethodName, typer.Option(help="What is fitted.")] = (
-        MethodName.GRADIENT_FEATURES
-    ),
+    method: Annotated[Method, typer.Option(help="What is fitted.")] = "gradient-features",
     steps: Annotated[int, typer.Option(help="First-layer steps of gradient features.")] = 1,
     penalty_by: Annotated[
-        PenaltyName, typer.Option(help="How the head's penalty is chosen.")
-    ] = PenaltyName.GCV,
+        PenaltyBy, typer.Option(help="How the head's penalty is chosen.")
+    ] = "gcv",
     gpu: Annotated[
         str | None, rates(help="Card in every worker: v100, a100, h100, h200, l40s, mi300x.")
     ] = None,
@@ -76,8 +54,8 @@ def plan(
     memory: Annotated[float | None, rates(help="GB that a worker may take.")] = None,
     calibration: Annotated[bool, rates(help="Measure this machine for about 5 seconds.")] = True,
     output: Annotated[
-        PlanFormat, typer.Option("--format", help="How the plan is written.")
-    ] = PlanFormat.TEXT,
+        Literal["text", "json"], typer.Option("--format", help="How the plan is written.")
+    ] = "text",
 ) -> None:
     """Plan a fit by passes: time, memory, reading and traffic of each, and what bounds it.
 
@@ -97,13 +75,13 @@ def plan(
         memory,
         threads_per_worker,
         calibration,
-        output == PlanFormat.JSON,
+        output == "json",
         columns=columns,
         width=width,
         outputs=outputs,
-        method=method.value,
+        method=method,
         steps=steps,
-        penalty_by=penalty_by.value,
+        penalty_by=penalty_by,
         workers=workers,
         float_bytes=float_bytes,
         piece_rows=piece_rows,

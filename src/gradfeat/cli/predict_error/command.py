@@ -4,51 +4,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from gradfeat.maths.step_names import HeadName, Residual, RowLaw, RowUse
+
 #: lambda unless another is given: that of the talk's figures.
 PENALTY = 0.01
-
-
-class ResidualName(StrEnum):
-    TARGET = "y"
-    TRUE = "y - f0"
-    BA22 = "ba22"
-
-
-class SampleName(StrEnum):
-    """Whose rows the head is fitted on."""
-
-    FRESH = "fresh"
-    REUSED = "reused"
-
-
-class WeightsName(StrEnum):
-    """Rows of the first layer at the start."""
-
-    SPHERE = "sphere"
-    GAUSSIAN = "gaussian"
-
-
-class HeadLawName(StrEnum):
-    """Entries of the head at the start, of variance 1/N."""
-
-    GAUSSIAN = "gaussian"
-    SIGN = "sign"
-    UNIFORM = "uniform"
-    ONES = "ones"
-
-
-class OutputName(StrEnum):
-    """How the prediction is written."""
-
-    TEXT = "text"
-    JSON = "json"
-    CSV = "csv"
 
 
 def predict_error(
@@ -85,15 +49,13 @@ def predict_error(
     penalty: Annotated[
         float, typer.Option(help="lambda of the ridge |y - Fa|^2/n + lambda |a|^2.")
     ] = PENALTY,
-    residual: Annotated[
-        ResidualName, typer.Option(help="What weights the gradient.")
-    ] = ResidualName.TARGET,
+    residual: Annotated[Residual, typer.Option(help="What weights the gradient.")] = "y",
     weights: Annotated[
-        WeightsName, typer.Option(help="First weights: rows on the unit sphere, or N(0, I/d).")
-    ] = WeightsName.SPHERE,
+        RowLaw, typer.Option(help="First weights: rows on the unit sphere, or N(0, I/d).")
+    ] = "sphere",
     head: Annotated[
-        HeadLawName, typer.Option(help="Law of the head that the step starts from.")
-    ] = HeadLawName.GAUSSIAN,
+        HeadName, typer.Option(help="Law of the head that the step starts from.")
+    ] = "gaussian",
     intercept: Annotated[
         bool, typer.Option("--intercept", help="Fit the head with an intercept.")
     ] = False,
@@ -101,11 +63,11 @@ def predict_error(
         int | None, typer.Option(help="Rows of the gradient; left out: as many as of the head.")
     ] = None,
     sample: Annotated[
-        SampleName, typer.Option(help="Rows of the head: new, or the gradient's own.")
-    ] = SampleName.FRESH,
+        RowUse, typer.Option(help="Rows of the head: new, or the gradient's own.")
+    ] = "fresh",
     output: Annotated[
-        OutputName, typer.Option("--format", help="How it is written.")
-    ] = OutputName.TEXT,
+        Literal["text", "json", "csv"], typer.Option("--format", help="How it is written.")
+    ] = "text",
     figure: Annotated[
         Path | None, typer.Option(help="Error against step size, to FILE.png, .svg or .pdf.")
     ] = None,
@@ -124,8 +86,8 @@ def predict_error(
 
     sizes = Sizes.of(phi, psi, n, rows, inputs, width)
     options = Options(
-        activation, teacher, noise, penalty, residual.value, sample.value, weights.value,
-        head.value, intercept, gradient_rows,
+        activation, teacher, noise, penalty, residual, sample, weights, head, intercept,
+        gradient_rows,
     )  # fmt: skip
     setting = PredictionSetting.of(sizes, options)
-    tell(setting, step_sizes(alpha, eta, setting.sizes.n), output.value, figure)
+    tell(setting, step_sizes(alpha, eta, setting.sizes.n), output, figure)

@@ -12,7 +12,7 @@ from gradfeat.errors import choices
 from gradfeat.maths.activations import NAMES, Activation, Polynomial
 from gradfeat.maths.activations import activation as named
 from gradfeat.maths.polynomial_text import polynomial
-from gradfeat.maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS, ROW_USES
+from gradfeat.maths.step_names import HeadName, Residual, RowLaw, RowUse
 from gradfeat.theory.head_law import HeadLaw
 from gradfeat.theory.predicted_errors import MOST_ALPHA, MOST_ROWS, Prediction, predict_error
 from gradfeat.theory.teacher import Teacher
@@ -206,10 +206,10 @@ class Options:
     teacher: str
     noise: float | None
     penalty: float
-    residual: str
-    sample: str
-    weights: str
-    head: str
+    residual: Residual
+    sample: RowUse
+    weights: RowLaw
+    head: HeadName
     intercept: bool
     gradient_rows: int | None = None
 
@@ -258,11 +258,11 @@ class PredictionSetting:
                     n=sizes.n,
                     alpha=alpha,
                     penalty=options.penalty,
-                    residual=next(name for name in RESIDUALS if name == options.residual),
-                    sample=next(name for name in ROW_USES if name == options.sample),
-                    rows=next(name for name in ROW_LAWS if name == options.weights),
+                    residual=options.residual,
+                    sample=options.sample,
+                    rows=options.weights,
                     intercept=options.intercept,
-                    head=HeadLaw.named(next(n for n in HEAD_LAWS if n == options.head)),
+                    head=HeadLaw.named(options.head),
                     gradient_phi=own,
                 )
         except ValueError as error:
