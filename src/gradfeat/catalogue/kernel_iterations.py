@@ -87,9 +87,11 @@ def descended(K: Tensor, y: Tensor, iterations: int) -> Tensor:
 
 
 def _function(target: str) -> RealFunction:
-    if target == "step":
-        return lazy.heaviside()
-    return lambda x: math.sqrt(2) * np.sin(math.pi * x)
+    return lazy.heaviside() if target == "step" else _sine
+
+
+def _sine(x: np.ndarray) -> np.ndarray:
+    return math.sqrt(2) * np.sin(math.pi * x)
 
 
 def theory(target: str, iterations: int, bandwidth: float) -> dict[str, float]:
