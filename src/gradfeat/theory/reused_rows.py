@@ -57,7 +57,9 @@ class ReusedRows:
         On the width only the residual of Ba22 depends.
         """
         width = width if residual == "ba22" else 1.0
-        return _drawn(phi, activation, teacher.target, float(teacher.noise), residual, width)
+        return _drawn(
+            phi, activation, teacher.target, float(np.asarray(teacher.noise)), residual, width
+        )
 
     @staticmethod
     def drawn(

@@ -69,9 +69,9 @@ def refit_table(
     other = file.with_name(FEATURES)
     beside = str(other) if other.is_file() and other != file else ""
     found = refit_model(source, table, request, strict=strict, beside=beside)
-    data = found.model.to_bytes()
+    saved = found.model.to_bytes()
     with refused(out):
-        replace_file(out, data)
+        replace_file(out, saved)
     console, about = Terminal(), found.model.about
     console.say(
         f"{about['method']} learned for {source.target}, head for {target}: {fitted_on(about)}"
