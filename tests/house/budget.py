@@ -40,5 +40,5 @@ ROOMS: Final = {
     "rows": Room(6_960, 32),
     "table": Room(11_304, 45),
     "tasks": Room(2_211, 18),
-    "theory": Room(6_386, 32),
+    "theory": Room(6_388, 32),
 }
