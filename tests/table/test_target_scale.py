@@ -40,13 +40,13 @@ def r2(found) -> float:
 
 def test_a_heavy_tail_is_remarked_on_and_right_on_the_scale_of_logarithms(found):
     plain, logs = found
-    assert any("--target-transform log learns its logarithm" in r for r in plain.remarks)
+    assert any("target_transform='log' learns its logarithm" in r for r in plain.remarks)
     assert r2(plain) < 0.3
     # noise of .1 in the logarithm is one of 10 %, of a target that spans seven decades
     assert r2(logs) > 0.95
     said = " ".join(logs.remarks)
     assert "fitted to log(y), and predict the median of 'y'" in said
-    assert "--target-transform" not in said
+    assert "target_transform" not in said
 
 
 def test_the_saved_model_predicts_in_the_units_of_the_target(found, tmp_path):
@@ -124,10 +124,10 @@ def test_only_tails_that_logarithms_cure_are_remarked_on(y, said):
 
 def test_a_diagnosis_of_a_heavy_tail_says_so_and_looks_at_the_logarithm_where_asked():
     plain = diagnose(lognormal(), "y", time=1.0)
-    assert any("--target-transform log learns its logarithm" in r for r in plain.remarks)
+    assert any("target_transform='log' learns its logarithm" in r for r in plain.remarks)
     logs = diagnose(lognormal(), "y", time=1.0, target_transform="log")
     assert "All that is said here is of log(y)." in logs.remarks
-    assert not any("--target-transform" in r for r in logs.remarks)
+    assert not any("target_transform" in r for r in logs.remarks)
     linear = logs.shares.set_index("part").loc["linear", "estimate"]
     # the noise of .1 leaves .001 of a variance of 9; with 150 rows a fit of 2 columns loses as much
     assert linear > 0.98

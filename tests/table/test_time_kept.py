@@ -21,6 +21,7 @@ from gradfeat.table.fitting import NO_TIME, MethodTime, fit_method
 from gradfeat.table.methods import METHODS, validation_folds
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import MOST_RESERVED, Request, Steps
+from reports.diagnosis_factory import noise
 
 NAMES = ("linear", "kernel", "rfm")
 CHOSEN = [m for m in METHODS if m.name in NAMES]
@@ -198,10 +199,13 @@ def test_a_diagnosis_ends_its_searches_in_time(monkeypatch):
     from gradfeat.interface.diagnose import diagnose
     from gradfeat.maths.deadline import deadline_passed
 
-    seen = []
-    monkeypatch.setattr(
-        "gradfeat.table.diagnose._diagnosed", lambda *_: seen.append(deadline_passed())
-    )
+    seen: list[bool] = []
+
+    def diagnosed(*_):
+        seen.append(deadline_passed())
+        return noise()
+
+    monkeypatch.setattr("gradfeat.table.diagnose._diagnosed", diagnosed)
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 2)), columns=["a", "y"])
     clock = Clock()
     for seconds in (100.0, 0.0):
