@@ -10,8 +10,9 @@ from sklearn.linear_model import Ridge
 
 from gradfeat import TableModel, compare, importances
 from gradfeat.errors import TableError
-from gradfeat.table.leaks import _part, about_sums
+from gradfeat.table.leaks import _part
 from gradfeat.table.screening import _without_unit
+from gradfeat.table.sums import about_sums
 
 N = 60
 RNG = np.random.default_rng(0)

@@ -27,8 +27,9 @@ from gradfeat.maths.statistics.moments import Moments
 from gradfeat.rows.checkpoint import Kept, _read
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.workers import interrupts_held
-from gradfeat.table.leaks import _same_order, about_sums
+from gradfeat.table.leaks import _same_order
 from gradfeat.table.reading import plan
+from gradfeat.table.sums import about_sums
 
 
 def test_a_pipe_that_nobody_writes_to_is_refused_at_once(capsys, tmp_path):

@@ -369,6 +369,23 @@ def test_each_sum_is_named_with_its_fewest_columns_and_signs():
     assert "'x4'" not in told
 
 
+def test_a_formula_that_is_off_by_more_than_rounding_is_nearly_one():
+    rng = np.random.default_rng(0)
+    size = np.exp(rng.normal(10, 1.5, 900))
+    parts = {f"g{k}": np.round(size * k * np.exp(rng.normal(0, 0.002, 900))) for k in range(2, 14)}
+    eight = sum(parts[f"g{k}"] for k in range(2, 10))
+    told = _said(parts, eight)
+    formula = re.search(r"The target is a sum of other columns: 'y' = (.*?)\. If", told)
+    assert formula
+    assert set(formula[1].split(" + ")) == {f"'g{k}'" for k in range(2, 10)}
+    assert "leaves one of them out, but the others together still have an R2 above 0.99" in told
+    x, z = rng.uniform(0, 100, 400).round(3), rng.normal(size=400).round(3)
+    told = _said({"x": x, "z": z}, np.round(2.20462 * x + z, 3))
+    assert re.search(r"is a sum of other columns: 'y' = 2\.2046\d? × 'x' \+ 'z'\. If", told)
+    told = _said({"x": x, "z": z}, 2 * x + z + rng.normal(size=400) / 50)
+    assert "is nearly a sum of other columns: 'y' = 2 × 'x' + " in told
+
+
 def test_columns_that_stand_for_the_same_are_copies():
     kinds = np.random.default_rng(0).choice(["red", "green", "blue"], 300)
     codes = pd.factorize(kinds)[0]

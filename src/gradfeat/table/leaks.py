@@ -1,10 +1,9 @@
-"""Columns that may be known only with the target: they explain it, follow it, or add up to it."""
+"""Columns that may be known only with the target: they explain it, or follow it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from math import lgamma, log
 
 import numpy as np
@@ -12,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.drawing.numbers import listed, percent
-from gradfeat.table.reading.number_formats import LARGEST
 from gradfeat.table.row_sample import is_numbers
 
 Floats = NDArray[np.float64]
@@ -27,11 +25,6 @@ FEWEST_KNOWN, RARELY = 100, 1e-6
 LEAK, PART, SAME_REST = 0.95, 0.7, 0.1
 #: Distinct numbers that are levels, and bins of more of them.
 LEVELS, BINS = 50, 20
-#: Columns that may add up to the target, and the variance that rounding leaves of such a sum.
-MOST_ADDED, ROUNDING = 100, 1e-6
-#: Share of rows in which such a column is known, the constant of a sum that is none, in standard
-#: deviations of the target, and what keeps equations of copies solvable.
-KNOWN, NO_CONSTANT, RIDGE = 0.5, 1e-3, 1e-10
 #: Columns or groups that a remark names.
 NAMED = 5
 
@@ -209,117 +202,6 @@ def about_named_classes(
                 f"--ignore {name!r} leaves it out."
             )
     return said
-
-
-def about_sums(read: Mapping[str, pd.Series], y: Floats, target: str) -> list[str]:
-    """Columns of numbers whose sum, with weights, or product is the target but for rounding.
-
-    Of each such sum the fewest columns, and one of them to leave out, so that none is left.
-    """
-    stored = {n: c for n, c in read.items() if is_numbers(c) and c.notna().mean() > KNOWN}
-    columns = {n: c.to_numpy(dtype=np.float64, na_value=np.nan) for n, c in stored.items()}
-    columns = {n: x for n, x in columns.items() if np.nanmax(np.abs(x)) < LARGEST}
-    rows = min([MOST_ROWS, len(y), *map(len, columns.values())])
-    X = np.array([x[:rows] for x in columns.values()]).T
-    if not 1 < len(columns) <= MOST_ADDED:
-        return []
-    positive = (X > 0).all(axis=0) & bool((y > 0).all())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        tried = {"sum": (X, y), "product": (np.where(positive, np.log(X), 0.0), np.log(y))}
-    for word, (parts, whole) in tried.items():
-        found = _adding_up(parts, whole[:rows], [*columns])
-        if found:
-            put = _as_sum if word == "sum" else _as_product
-            each = listed([f"{target!r} = {put(weights)}" for weights in found])
-            left_out = " ".join(f"--ignore {next(iter(weights))!r}" for weights in found)
-            return [
-                f"The target is a {word} of other columns: {each}. If they are known only once "
-                f"{target!r} is, the scores below are of no use; {left_out} leaves one of them "
-                f"out{' of each' if len(found) > 1 else ''}."
-            ]
-    return []
-
-
-def _as_sum(weights: Mapping[str, float]) -> str:
-    """Terms with their signs, added ones first; the constant is called "".
-
-    >>> _as_sum({"a": 1.0, "b": -2.0, "": 0.5})
-    "'a' - 2 × 'b' + 0.5"
-    """
-    terms = []
-    for name, w in sorted(weights.items(), key=lambda one: (not one[0], one[1] < 0)):
-        size = f"{abs(w):.4g}"
-        term = (repr(name) if size == "1" else f"{size} × {name!r}") if name else size
-        terms.append(("-" if w < 0 else "+", term))
-    text = " ".join(f"{sign} {term}" for sign, term in terms)
-    return text.removeprefix("+ ")
-
-
-def _as_product(weights: Mapping[str, float]) -> str:
-    """Factors with their powers.
-
-    >>> _as_product({"a": 1.0, "b": -1.0, "c": 2.0, "": 0.0})
-    "'a' × 'c'^2 / 'b'"
-    """
-    powers = {name: f"{abs(w):.4g}" for name, w in weights.items() if name}
-    each = {n: repr(n) if power == "1" else f"{n!r}^{power}" for n, power in powers.items()}
-    above = [text for n, text in each.items() if weights[n] > 0]
-    below = [text for n, text in each.items() if weights[n] < 0]
-    factor = f"{np.exp(weights.get('', 0.0)):.4g}"
-    above = [factor, *above] if factor != "1" or not above else above
-    return " / ".join([" × ".join(above), *below])
-
-
-def _adding_up(X: Floats, y: Floats, names: list[str]) -> list[dict[str, float]]:
-    """The weights of linear combinations of columns (n, p) that give y (n,), and of a constant.
-
-    Of each the fewest columns, found without the first one of those before it. Columns that give
-    the target alone are not among them.
-    """
-    known = np.isfinite(X).all(axis=1) & np.isfinite(y)
-    X, y = X[known], y[known]
-    if len(y) < 4 * X.shape[1] + FEWEST_ROWS or np.ptp(y) == 0:
-        return []
-    unit = np.abs(y).max()  # squares of 1e-300 are 0
-    y, size = y / unit, X.std(axis=0)
-    Z, z = (X - X.mean(axis=0)) / np.where(size > 0, size, 1.0), (y - y.mean()) / y.std()
-    R, c = Z.T @ Z / len(z), Z.T @ z / len(z)
-    free = np.flatnonzero((size > 0) & (c**2 <= 1 - ROUNDING))
-    found: list[dict[str, float]] = []
-    while len(found) < NAMED and len(at := _fewest(R, c, free)):
-        at = at[np.argsort(-np.abs(np.linalg.lstsq(Z[:, at], z)[0]), kind="stable")]
-        *weights, constant = np.linalg.lstsq(np.column_stack([X[:, at], np.ones(len(y))]), y)[0]
-        found.append({names[i]: float(w * unit) for i, w in zip(at, weights, strict=True)})
-        if abs(constant) > NO_CONSTANT * y.std():
-            found[-1][""] = float(constant * unit)
-        free = free[free != at[0]]
-    return found
-
-
-def _fewest(R: Floats, c: Floats, free: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The fewest of the `free` columns that give the target; none where all of them do not.
-
-    By their correlations R (p, p), and those with the target c (p,). Pairs and threes are all
-    tried; of more one after the other is left out as long as the rest gives the target.
-    """
-
-    def left(at: NDArray[np.intp]) -> Floats:
-        part = R[at[..., :, None], at[..., None, :]] + RIDGE * np.eye(at.shape[-1])
-        weights = np.linalg.solve(part, c[at][..., None])[..., 0]
-        return 1 - (c[at] * weights).sum(axis=-1)
-
-    if len(free) < 2 or left(free) > ROUNDING:
-        return free[:0]
-    for k in (2, 3):
-        sets = free[np.array([*combinations(range(len(free)), k)], int).reshape(-1, k)]
-        rest = left(sets)
-        if len(rest) and rest.min() < ROUNDING:
-            return sets[rest.argmin()]
-    kept = free
-    for i in free[np.argsort(np.abs(c[free]))]:
-        fewer = kept[kept != i]
-        kept = fewer if left(fewer) < ROUNDING else kept
-    return kept
 
 
 def names_of(names: Sequence[str], quoted: bool = False) -> str:

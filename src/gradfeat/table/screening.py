@@ -29,13 +29,13 @@ from gradfeat.table.leaks import (
     MOST_ROWS,
     about_leaks,
     about_named_classes,
-    about_sums,
     explained,
     names_of,
 )
 from gradfeat.table.reading.plan import cell_text
 from gradfeat.table.results import ColumnGroup, ColumnNote
 from gradfeat.table.row_sample import column_of, is_numbers
+from gradfeat.table.sums import about_sums
 
 Floats = NDArray[np.float64]
 
