@@ -72,7 +72,7 @@ def errors_of(cell: dict[str, Any]) -> tuple[list[float], float]:
     power = float(teacher(cell).power)
     eta = N_ROWS ** np.array(AXES["alpha"])
     stepped = finite_step_errors(*setting, eta=eta, n=N_ROWS).test_error / power
-    return stepped.tolist(), float(random_feature_errors(*setting).test_error) / power
+    return stepped.tolist(), float(random_feature_errors(*setting, n=N_ROWS).test_error) / power
 
 
 def errors() -> dict[str, Any]:

@@ -98,7 +98,7 @@ def test_reused_rows_whose_labels_move_features_far_have_no_prediction():
     still = reused_sample_errors(
         0.5, 2 / 3, 0.01, Polynomial((-0.5, 0.0, 0.5)), line, eta=1e-4, n=400
     )
-    plain = random_feature_errors(0.5, 2 / 3, 0.01, Polynomial((-0.5, 0.0, 0.5)), line)
+    plain = random_feature_errors(0.5, 2 / 3, 0.01, Polynomial((-0.5, 0.0, 0.5)), line, n=400)
     assert still.test_error == pytest.approx(plain.test_error, rel=1e-3)
 
 

@@ -97,7 +97,7 @@ def share(degrees: tuple[int, ...], c: float, eta: float = 1.0, n: float = 900.0
         (lambda: share((1,), 0.0), "give a function of the target's 1 directions"),
         (lambda: share((1, 0), 1.0), "give a function of the target's 1 directions"),
         (lambda: share((1,), 1.0, eta=-1.0), "The step size is -1.0: give a finite number"),
-        (lambda: share((1,), 1.0, n=0.0), "n is 0.0: give a finite number of rows above 0"),
+        (lambda: share((1,), 1.0, n=0.0), "n is 0.0: give rows above 0"),
     ],
 )
 def test_numbers_outside_their_range_are_refused(call, words):

@@ -77,10 +77,10 @@ def test_errors_are_those_of_simulated_networks(name, teacher, alpha, bias, resi
 
 def test_a_vanishing_step_is_random_features_and_own_rows_gain_more_than_fresh_ones():
     sigma, teacher = SIGMAS["centred relu"].activation, Teacher.single((0.0, 1.0), 1.0)
-    plain = random_feature_errors(PHI, PSI, LAM, sigma, teacher)
+    plain = random_feature_errors(PHI, PSI, LAM, sigma, teacher, n=500)
     none = reused_sample_errors(PHI, PSI, LAM, sigma, teacher, eta=1e-8, n=500)
     for part in ("training_loss", "training_error", "test_error"):
-        assert getattr(none, part) == pytest.approx(getattr(plain, part), rel=1e-6)
+        assert getattr(none, part) == pytest.approx(getattr(plain, part), rel=1e-4)
     own = reused_limit_errors(PHI, PSI, LAM, sigma, teacher, degree=1)
     fresh = limit_errors(PHI, PSI, LAM, sigma, teacher, degree=1)
     assert own.training_loss < 0.6 * fresh.training_loss

@@ -24,7 +24,7 @@ def parts(errors) -> np.ndarray:
     return np.array([errors.training_loss, errors.training_error, errors.test_error])
 
 
-def simulated(name, n, phi, psi, penalties, seed, targets) -> np.ndarray:
+def simulated(name, n, phi, psi, penalties, seed, targets, coefficients=COEFFICIENTS):
     """Loss, training and test error of one draw of features, averaged over targets: (lam, 3).
 
     Every column has its own direction and noise, so that one factorisation serves them all.
@@ -33,8 +33,8 @@ def simulated(name, n, phi, psi, penalties, seed, targets) -> np.ndarray:
     d, N = round(n * phi), round(n * phi / psi)
     W, B = on_sphere(rng, N, d), on_sphere(rng, targets, d).T
     X, new = rng.standard_normal((2, n, d))
-    Y = target(COEFFICIENTS, X @ B) + NOISE * rng.standard_normal((n, targets))
-    F, wanted = sigma(X @ W.T), target(COEFFICIENTS, new @ B)
+    Y = target(coefficients, X @ B) + NOISE * rng.standard_normal((n, targets))
+    F, wanted = sigma(X @ W.T), target(coefficients, new @ B)
     if n >= N:
         e, V = np.linalg.eigh(F.T @ F)
         T, FV = V.T @ (F.T @ Y), F @ V
@@ -70,6 +70,33 @@ def test_errors_are_those_of_simulated_ridge(name, phi, psi, lam):
     # allowed beside four standard errors.
     assert (z_score(draws, found, 4 / n) < 4).all()
     assert np.abs(draws.mean(0) / found - 1).max() < 0.08
+
+
+#: Rows, inputs, neurons and penalty where features of degree 2 are learned, not noise.
+FEW_INPUTS = [(300, 30, 300, 0.01), (400, 40, 200, 0.05), (400, 80, 400, 0.01)]
+
+
+@pytest.mark.parametrize(("n", "d", "N", "lam"), FEW_INPUTS)
+def test_few_inputs_beside_rows_learn_functions_of_degree_two(n, d, N, lam):
+    sigma, bent = SIGMAS["centred relu"].activation, (0.0, 1.0, 0.7)
+    shape, teacher = (n, d / n, d / N), Teacher.single(bent, NOISE)
+    draws = [simulated("centred relu", *shape, [lam], k, 30, bent)[0] for k in range(30)]
+    found = parts(random_feature_errors(d / n, d / N, lam, sigma, teacher, n=n))
+    # 5 %: lengths of rows vary by (2/d)^{1/2}.
+    assert (z_score(np.array(draws), found, 0.05) < 3).all()
+    limit = parts(random_feature_errors(d / n, d / N, lam, sigma, teacher))
+    assert limit[2] > 1.08 * np.mean(draws, 0)[2]
+
+
+def test_two_thousand_inputs_are_the_limit():
+    setting = (0.5, 0.7, 0.03, CentredReLU(), Teacher.single(COEFFICIENTS, NOISE))
+    near, limit = (
+        parts(random_feature_errors(*setting, n=4000)),
+        parts(random_feature_errors(*setting)),
+    )
+    np.testing.assert_allclose(near, limit, rtol=2e-3)
+    far = parts(random_feature_errors(*setting, n=1e12))
+    np.testing.assert_allclose(far, limit, rtol=1e-9)
 
 
 @pytest.mark.slow

@@ -121,8 +121,9 @@ def test_reused_rows_without_a_step_are_random_features(rows, intercept):
     sigma, teacher = SIGMAS["wave"].activation, Teacher.single((0.8, 1.0, 0.5), 0.3)
     start = {"rows": rows, "intercept": intercept}
     tiny = reused_sample_errors(PHI, PSI, LAM, sigma, teacher, eta=1e-8, n=400, **start)
-    plain = random_feature_errors(PHI, PSI, LAM, sigma, teacher, **start)
-    np.testing.assert_allclose(parts(tiny), parts(plain), rtol=1e-6)
+    plain = random_feature_errors(PHI, PSI, LAM, sigma, teacher, n=400, **start)
+    # Of degree 2, half a percent here, the drawn rows have moments to some percent.
+    np.testing.assert_allclose(parts(tiny), parts(plain), rtol=3e-4)
 
 
 @pytest.mark.slow  # .5 s each

@@ -105,19 +105,18 @@ def theory(alpha: float, n: int, phi: float, psi: float, lam: float) -> dict[str
 
     The errors are those of the single-index part He_1(b_1.x) + He_2(b_1.x)/2, with noise for the
     rest. No column of the step has the second direction: of the part along b_2 the network has what
-    random features of n rows have, and of that along b_1 this much beside the step's.
+    features of degree 2 have of any, of order n/d^2.
     """
     setting, step = (phi, psi, lam, lazy.CentredReLU()), {"eta": n**alpha, "n": n}
     alone = lazy.Teacher.single((0.0, 1.0, HALF), math.sqrt(2) * HALF)
     after = float(lazy.finite_step_errors(*setting, alone, **step).test_error)
-    plain = float(lazy.random_feature_errors(*setting, alone).test_error)
-    random = float(lazy.learned_shares(*setting, n)[1])
-    linear, along = (
+    plain = float(lazy.random_feature_errors(*setting, alone, n=n).test_error)
+    squares = (lazy.MultiHermite((degrees,), (HALF,)) for degrees in ((2, 0), (0, 2)))
+    shares = (
         float(lazy.finite_step_share(*setting, lazy.Teacher(_target()), part=part, **step))
-        for part in (_target().part(1), lazy.MultiHermite(((2, 0),), (HALF,)))
+        for part in (_target().part(1), *squares)
     )
-    shares = dict(zip(PARTS, (linear, along + random, random), strict=True))
-    return {"test": after, "test_gain": plain - after} | shares
+    return {"test": after, "test_gain": plain - after} | dict(zip(PARTS, shares, strict=True))
 
 
 def _target() -> lazy.MultiHermite:

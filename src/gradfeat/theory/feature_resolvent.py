@@ -13,6 +13,12 @@ h = 1/(1 + c_1^2 u/phi):
 
 and z is their product. u > 0 belongs to z > 0; u < 0 to -z above the spectrum of F_0 F_0^T/N,
 whose edge is where z'(u) = 0.
+
+At n of the order of d^2/2 rows, features of degree 2 are no noise. w w^T has (d - 1)(d + 2)/2
+components without trace, of variance 2/(d (d + 2)), so c_2 He_2(w.x) is a second linear part of so
+many inputs, of power 2 c_2^2: with h_2 = 1/(1 + 4 c_2^2 u n/(d (d + 2))), 2 c_2^2 h_2 takes the
+place of 2 c_2^2 in c_{>1}^2 (the dimension-free equivalent of Defilippis, Loureiro & Misiakiewicz
+2024, of three eigenvalues). In the limit n/d^2 -> 0 and h_2 = 1.
 """
 
 from __future__ import annotations
@@ -47,6 +53,9 @@ class FeatureLimit:
     nonlinear: ArrayLike
     #: d times the variance of E sigma over neurons: 2 c_2^2 where rows of W0 are N(0, I/d).
     level: float = 0.0
+    #: quadratic: c_2^2, of which 2 c_2^2 is in `nonlinear`; n: rows; infinite in the limit.
+    quadratic: ArrayLike = 0.0
+    n: ArrayLike = math.inf
 
     def __post_init__(self) -> None:
         shapes = np.broadcast_arrays(self.phi, self.psi, self.linear, self.nonlinear)
@@ -64,6 +73,8 @@ class FeatureLimit:
             ("phi", "psi", "linear", "nonlinear"), (phi, psi, linear, nonlinear), strict=True
         ):
             object.__setattr__(self, name, value)
+        if not (np.asarray(self.n) > 0).all():
+            raise ValueError(f"n is {self.n}: give rows above 0.")
 
     @property
     def rows_per_neuron(self) -> np.ndarray:
@@ -77,16 +88,19 @@ class FeatureLimit:
         np.float64(0.5)
         """
         u, q, v = np.asarray(u), np.asarray(self.linear), np.asarray(self.nonlinear)
-        k, ratio = q / self.phi, self.rows_per_neuron
-        h = 1 / (1 + k * u)
+        k, ratio, m = q / self.phi, self.rows_per_neuron, 2 * np.asarray(self.quadratic)
+        k2 = 2 * m / (self.phi * (np.multiply(self.phi, self.n) + 2))
+        h, h2 = 1 / (1 + k * u), 1 / (1 + k2 * u)
         return CurvePoint(
             u=u,
             h=h,
-            g=1 - ratio * u * (q * h + v),
-            gap=1 / u - q * h - v,
+            h2=h2,
+            g=1 - ratio * u * (q * h + m * h2 + v - m),
+            gap=1 / u - q * h - m * h2 - v + m,
             dh=-k * h**2,
-            dg=-ratio * (q * h**2 + v),
-            dgap=q * k * h**2 - 1 / u**2,
+            dh2=-k2 * h2**2,
+            dg=-ratio * (q * h**2 + m * h2**2 + v - m),
+            dgap=q * k * h**2 + m * k2 * h2**2 - 1 / u**2,
         )
 
     def traces(self, penalty: ArrayLike) -> Traces:
@@ -112,12 +126,11 @@ class FeatureLimit:
             )
         ratio = self.rows_per_neuron
         z = penalty * ratio
-        total = np.add(self.linear, self.nonlinear)
-        low = 1 / (z + total * (1 + ratio))
-        high = np.minimum(np.minimum(self._root(ratio), self._root(np.ones_like(ratio))), 1 / z)
-        args = np.broadcast_arrays(z, self.phi, self.psi, self.linear, self.nonlinear)
-        found = elementwise.find_root(_excess, (low, high), args=tuple(args)).x
-        return self._traces_at(self.at(np.where(np.isnan(found), high, found)), z)
+        least = np.log(z + np.add(self.linear, self.nonlinear) * (1 + ratio))
+        fields = self.phi, self.psi, self.linear, self.nonlinear, self.quadratic, self.n
+        bracket = np.broadcast_arrays(-least, -np.log(z), z, *fields)
+        found = elementwise.find_root(_excess, tuple(bracket[:2]), args=tuple(bracket[2:])).x
+        return self._traces_at(self.at(np.exp(found)), z)
 
     def _traces_at(self, point: CurvePoint, z: np.ndarray) -> Traces:
         """The smaller of g and z/g is a difference of nearly equal numbers: from the other one."""
@@ -128,19 +141,12 @@ class FeatureLimit:
         slope = ratio / (point.dg * (z / g) + g * point.dgap)  # du/d penalty
         dm1 = slope * (g - point.u * point.dg) / g**2
         m2, dm2 = m1 * point.h, dm1 * point.h + m1 * point.dh * slope
+        m22, dm22 = m1 * point.h2, dm1 * point.h2 + m1 * point.dh2 * slope
         return Traces(
-            m1, m2, g, dm1, dm2, point.dg * slope, np.asarray(ratio), np.asarray(self.linear),
-            np.divide(self.level, self.psi),
+            m1, m2, m22, g, dm1, dm2, dm22, point.dg * slope, np.asarray(ratio),
+            np.asarray(self.linear), np.divide(self.level, self.psi),
+            np.divide(2 * np.asarray(self.quadratic), self.psi), np.multiply(self.phi, self.n),
         )  # fmt: skip
-
-    def _root(self, ratio: np.ndarray) -> np.ndarray:
-        """The u > 0 where 1 = ratio u (c_1^2 h + c_{>1}^2); infinite where there is none."""
-        k = np.divide(self.linear, self.phi)
-        A, B = ratio * self.nonlinear * k, ratio * np.add(self.linear, self.nonlinear) - k
-        root = np.sqrt(B**2 + 4 * A)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(B >= 0, 2 / (B + root), (root - B) / (2 * A))
-        return np.where(np.isnan(found), np.inf, found)
 
     def edge(self) -> np.ndarray:
         """The u < 0 of the right edge of the spectrum of F_0 F_0^T/N, which is -z there.
@@ -242,9 +248,11 @@ class CurvePoint:
 
     u: np.ndarray
     h: np.ndarray
+    h2: np.ndarray
     g: np.ndarray
     gap: np.ndarray
     dh: np.ndarray
+    dh2: np.ndarray
     dg: np.ndarray
     dgap: np.ndarray
 
@@ -263,21 +271,26 @@ class CurvePoint:
 class Traces:
     """m_1, m_2 and g at a penalty, and their slopes in it."""
 
-    #: m1, m2, g: lim tr K^{-1}/n, lim tr(X^T K^{-1} X)/(n d), and 1/(1 + tr(Sigma K^{-1})/N).
+    #: m1, m2, m22, g: lim tr K^{-1}/n, lim tr(X^T K^{-1} X)/(n d), the same of functions of degree
+    #: 2 in place of x (m_1 in the limit), and 1/(1 + tr(Sigma K^{-1})/N).
     m1: np.ndarray
     m2: np.ndarray
+    m22: np.ndarray
     g: np.ndarray
-    #: dm1, dm2, dg: their slopes in the penalty.
+    #: dm1, dm2, dm22, dg: their slopes in the penalty.
     dm1: np.ndarray
     dm2: np.ndarray
+    dm22: np.ndarray
     dg: np.ndarray
     rows_per_neuron: np.ndarray  #: psi/phi.
     linear: np.ndarray  #: c_1^2.
     constant: np.ndarray  #: 2 c_2^2/psi of Gaussian rows of W0: what the features have of 1.
+    lengths: np.ndarray  #: 2 c_2^2/psi: what the features have of |x|^2.
+    inputs: np.ndarray  #: d, infinite in the limit.
 
     @property
     def s(self) -> np.ndarray:
-        """(psi/phi) m_1: weight of every component of the target beyond the linear one."""
+        """(psi/phi) m_1: weight of components of the target of which the features hold nothing."""
         return self.rows_per_neuron * self.m1
 
     @property
@@ -286,15 +299,34 @@ class Traces:
         return self.rows_per_neuron * self.m2
 
     @property
+    def s2(self) -> np.ndarray:
+        """Weight of the component of degree 2, s in the limit."""
+        return self.rows_per_neuron * self.m22
+
+    @property
+    def ds2(self) -> np.ndarray:
+        """Slope of s2 in the penalty."""
+        return self.rows_per_neuron * self.dm22
+
+    @property
     def s0(self) -> np.ndarray:
         """s/(1 + (2 c_2^2/psi) g s): weight of the constant, s with rows of W0 on the sphere."""
-        return self.s / (1 + self.constant * self.g * self.s)
+        return self._beside(self.constant)[0]
 
     @property
     def ds0(self) -> np.ndarray:
         """Slope of s0 in the penalty."""
-        inner = 1 + self.constant * self.g * self.s
-        return (self.ds - self.constant * self.s**2 * self.dg) / inner**2
+        return self._beside(self.constant)[1]
+
+    @property
+    def of_lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weight of the component along |x|^2, and its slope."""
+        return self._beside(self.lengths)
+
+    def _beside(self, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weight of a function that each feature holds alike, and its slope."""
+        inner = 1 + one * self.g * self.s
+        return self.s / inner, (self.ds - one * self.s**2 * self.dg) / inner**2
 
     @property
     def ds(self) -> np.ndarray:
@@ -307,8 +339,11 @@ class Traces:
         return self.rows_per_neuron * self.dm2
 
 
-def _excess(u, z, phi, psi, linear, nonlinear):
-    return FeatureLimit(phi, psi, linear, nonlinear).at(u).z - z
+def _excess(log_u, z, *fields):
+    """z(u) - z, falling in u: beyond the first of the roots of g and gap both may be negative."""
+    phi, psi, linear, nonlinear, quadratic, n = fields
+    point = FeatureLimit(phi, psi, linear, nonlinear, 0.0, quadratic, n).at(np.exp(log_u))
+    return np.where(np.minimum(point.g, point.gap) > 0, point.z, np.minimum(point.g, point.gap)) - z
 
 
 def _slope(u, phi, psi, linear, nonlinear):

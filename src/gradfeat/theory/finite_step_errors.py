@@ -13,7 +13,7 @@ from ..maths.step_names import Residual, RowLaw, lengths_vary
 from .gradient_direction import MOST_REST, GradientDirection, gradient_direction, rest_share
 from .head_law import GAUSSIAN_HEAD, HeadLaw
 from .ridge_errors import RidgeErrors, feature_limit, moments, random_feature_errors
-from .step_resolvent import K_MAX, TINY, StepGrid, StepResolvent, gamma, solve, step_grid
+from .step_resolvent import K_MAX, SECOND, TINY, Sizes, StepGrid, StepResolvent, solve, step_grid
 from .teacher import Teacher
 
 
@@ -39,10 +39,12 @@ def finite_step_errors(
     fitted head has one; `head`: the law of the entries of a; `gradient_phi`: d/n_0 of the
     gradient's n_0 rows, left out: phi.
     Regime: leading order in n at fixed eta/sqrt(N): spikes of finite size, and rows and neurons
-    whose share of the bulk depends on u and a. The gradient's part beyond a beta^T is counted by
-    its size and by what it has of w_j. It matters from about alpha = 0.3 on where activation and
-    target both have a degree 2: its signal lowers the errors, its noise raises them, and
-    simulations show about neither. At eta = sqrt(N), n_0 = d/2 it raises test errors by 2 to 4 %.
+    whose share of the bulk depends on u and a; n small beside the d^3/6 functions of degree 3, as
+    the bulk holds those of degree 1 and 2 (`feature_resolvent`). Simulated errors at d of 30 to 100
+    are 1 to 8 % below. The gradient's part beyond a beta^T is counted by its size and by what it
+    has of w_j. It matters from about alpha = 0.3 on where activation and target both have a degree
+    2: its signal lowers the errors, its noise raises them, and simulations show about neither. At
+    eta = sqrt(N), n_0 = d/2 it raises test errors by 2 to 4 %.
     Returns nan where its mean square is above .35 of the first weights' (`rest_share`): it is then
     not alike in all directions, and simulated errors are more than 3 % above.
     Raises ValueError when a number is out of its range, f_0 has a random mean, or f_0 is in the
@@ -64,7 +66,7 @@ def finite_step_errors(
         head.centred("f_0 in the residual")
     flat = [np.asarray(a, dtype=np.float64).ravel() for a in arrays]
     step = _Step(activation, residual, rows, intercept, head)
-    traces = feature_limit(phi, psi, activation).traces(penalty)
+    traces = feature_limit(phi, psi, activation, n=n).traces(penalty)
     starts = [np.broadcast_to(part, arrays[0].shape).ravel() for part in (traces.m1, traces.g)]
     found, solved = [], None
     for p, q, lam, size, of, noise, p0, m1, g in zip(*flat, *starts, strict=True):
@@ -92,8 +94,8 @@ def finite_step_share(
     He_2(chat.x) tends to 2 cos^4/(2 + (1 + kappa)^2), for a centred activation and target.
 
     `part`: a function of the target's directions, not 0; the residual is y, the head Gaussian.
-    Regime: that of `finite_step_errors`: nan beyond. A part beside chat of degree 2 or more has the
-    share 0 here, in random features of n rows one of order 1/n (`learned_shares`).
+    Regime: that of `finite_step_errors`: nan beyond. A part beside chat of degree 3 or more has the
+    share 0.
     Raises ValueError when a number is out of its range, or the part is 0 or of other directions.
     Source: derived here, by leaving one row out.
 
@@ -109,7 +111,7 @@ def finite_step_share(
             f"The part was {part}: give a function of the target's {teacher.target.r} directions"
             " that is not 0."
         )
-    traces = feature_limit(phi, psi, activation).traces(penalty)
+    traces = feature_limit(phi, psi, activation, n=n).traces(penalty)
     step = _Step(activation, "y", "sphere", False, GAUSSIAN_HEAD)
     start, near, found = (float(traces.m1), float(traces.g)), None, []
     for size in np.ravel(eta):
@@ -155,7 +157,8 @@ class _Step:
         _check(cell.eta, cell.n)
         if cell.eta == 0 and moments(self.activation)[0] == 0:
             setting = (cell.phi, cell.psi, penalty, self.activation, cell.teacher)
-            known = random_feature_errors(*setting, rows=self.rows, intercept=self.intercept)
+            fitted = {"rows": self.rows, "intercept": self.intercept}
+            known = random_feature_errors(*setting, n=cell.n, **fitted)
             parts = known.training_loss, known.training_error, known.test_error
             return (float(parts[0]), float(parts[1]), float(parts[2])), near
         found = self.fitted(cell, near)
@@ -168,20 +171,21 @@ class _Step:
             float(np.imag(form.value(*solved.moved(change)))) / TINY
             for change in (np.ones_like(r), 1 / r**2)
         )
-        ratio = solved.ratio
+        ratio = solved.sizes.ratio
         return (penalty * loss, -(penalty**2) * ratio * even, -left_out / ratio), solved
 
     def fitted(self, cell: _Cell, near: StepResolvent | None) -> tuple[_Form, StepResolvent] | None:
         """The form of the fit and its resolvent; None where the gradient's rest is too large."""
         phi, psi, teacher, own = cell.phi, cell.psi, cell.teacher, cell.gradient_phi
-        width, ratio = cell.n * phi / psi, psi / phi
+        width = cell.n * phi / psi
         direction = gradient_direction(own, self.activation, teacher, self.residual, width)
         if rest_share(cell.eta, width, own, direction, self.activation) > MOST_REST:
             return None
-        sizes = {"eta": cell.eta, "phi": own, "width": width}
-        grid = step_grid(self.activation, direction, **sizes, head=self.head)
-        form = _Form.of(grid, teacher, direction, phi, psi, cell.n, self.rows, self.intercept)
-        return form, solve(grid, phi, ratio, cell.penalty * ratio, cell.start, near)
+        step = {"eta": cell.eta, "phi": own, "width": width}
+        grid = step_grid(self.activation, direction, **step, head=self.head)
+        sizes = Sizes(phi, psi / phi, cell.n)
+        form = _Form.of(grid, teacher, direction, sizes, self.rows, self.intercept)
+        return form, solve(grid, sizes, cell.penalty * sizes.ratio, cell.start, near)
 
 
 @dataclass(frozen=True)
@@ -190,15 +194,17 @@ class _Form:
 
     Columns P: he_k(u) and zeta he_k(u), zeta = the part of chat.x beside u. With V the neurons'
     weights on them, K has P M P^T/N on top of the bulk, M = N E_a[g V V^T]. The target's other
-    directions v, orthogonal to beta, have the columns v he_k(u), each direction for itself.
+    directions v, orthogonal to beta, have the columns v he_k(u), each direction for itself, and so
+    have products of two directions, zeta among them, beside their traces.
     """
 
     grid: StepGrid
-    phi: float
-    ratio: float
+    sizes: Sizes
     teacher: Teacher
     rho: float  #: cos(beta, chat).
-    y: np.ndarray  #: (U, 2 + r), given u: the target's mean, and its slopes along zeta and each v.
+    #: (U, 2 + r + r^2 + 1), given u: the target's mean, its slopes along zeta and each v, its
+    #: second derivatives beside u over sqrt(2), and the part along |x|^2: their trace/sqrt(2 d).
+    y: np.ndarray
     power: np.ndarray  #: (U,), E[y^2|u].
     outer: np.ndarray  #: (A, 2 K, 2 K), N E[V V^T | a].
     intercept: bool
@@ -208,65 +214,82 @@ class _Form:
         grid: StepGrid,
         teacher: Teacher,
         direction: GradientDirection,
-        phi: float,
-        psi: float,
-        n: float,
+        sizes: Sizes,
         rows: RowLaw,
         intercept: bool,
     ) -> _Form:
         length = float(np.sqrt(direction.norm_squared))
         rho = teacher.linear / length if length > 0 else 0.0
-        y, power = _given(grid, teacher, rho, teacher.target)
-        width, d = n * phi / psi, n * phi
+        width, d = sizes.n / sizes.ratio, sizes.n * sizes.phi
+        y, power = _given(grid, teacher, rho, teacher.target, d)
         lengths = 2 / d * lengths_vary(rows)
         initial = float(direction.initial) / max(length, 1e-300)
         outer = _outer(grid, rho, initial, width, d, lengths)
         power = power + np.square(teacher.noise)
-        return _Form(grid, phi, psi / phi, teacher, rho, y, power, outer, intercept)
+        return _Form(grid, sizes, teacher, rho, y, power, outer, intercept)
 
     def value(self, r: np.ndarray, g: np.ndarray) -> np.ndarray:
         """(psi/phi) y^T K^{-1} y/n, complex where r and g are."""
-        return self.ratio * self._between(self.y, self.power, r, g)
+        return self.sizes.ratio * self._between(self.y, self.power, r, g)
 
     def held(self, part: MultiHermite, r: np.ndarray, g: np.ndarray) -> float:
         """E[f p] of the fit f: [K^{-1} y]_i = r(u_i) (y_i - f(x_i)) with row i left out of f."""
-        p, product = _given(self.grid, self.teacher, self.rho, part)
+        p, product = _given(self.grid, self.teacher, self.rho, part, self.sizes.n * self.sizes.phi)
         return float(self.grid.mass @ product - self._between(p / r[:, None], product / r, r, g))
 
     def _between(
         self, p: np.ndarray, product: np.ndarray, r: np.ndarray, g: np.ndarray
     ) -> np.ndarray:
         """p^T K^{-1} y/n from what p is given u, and E[p y|u]."""
-        grid = self.grid
+        grid, last, d = self.grid, 2 + self.teacher.target.r, self.sizes.n * self.sizes.phi
+        linear, second = self.sizes.blocks(grid)
         of_p, of_y = ((grid.he.T * grid.mass) @ one for one in (p, self.y))
-        left_of = (p - grid.he @ of_p) * (self.y - grid.he @ of_y)
-        beyond = product - (p * self.y).sum(1) + left_of.sum(1)  # what no column has
+        of_p[SECOND:, last:] = of_y[SECOND:, last:] = 0.0
+        left_of = ((p - grid.he @ of_p) * (self.y - grid.he @ of_y))[:, :-1]
+        beyond = product - (p * self.y)[:, :-1].sum(1) + left_of.sum(1)  # what no column has
         M = np.einsum("a,ajk->jk", g * grid.weights, self.outer)
-        inner = self.phi * gamma(grid, self.phi, r)
-        left = self._held(np.kron(np.eye(2), inner), M)  # P^T K^{-1} P
+        inner = linear.phi * linear.gamma(r)
+        left = _held(np.kron(np.eye(2), inner), self.sizes.ratio * M)  # P^T K^{-1} P
         b, c = (left @ one[:, :2].T.ravel() for one in (of_p, of_y))
         q = (beyond * r) @ grid.mass + of_p[:, :2].T.ravel() @ c
         q = q - (b[0] * c[0] / left[0, 0] if self.intercept else 0.0)
         if of_p[:, 2:].any() and of_y[:, 2:].any():
-            slopes = (grid.slope.T * (g * grid.weights * grid.own)) @ grid.slope / self.phi
-            beside = self._held(inner, slopes / self.ratio)
-            q = q + np.einsum("ji,jk,ki->", of_p[:, 2:], beside, of_y[:, 2:])
+            crossed, few = grid.curve[1], slice(SECOND)
+            turned = (crossed.T * (g * grid.weights)) @ crossed * 2 / (d + 2)
+            beside = _held(inner, (linear.held(g) + turned) / linear.phi)
+            bulk, inner = second.held(g), inner[few, few]
+            products = _held(inner, bulk / second.phi)
+            lengths = _held(inner, bulk / linear.phi) - products
+            pairs = (
+                (slice(None), slice(2, last), beside),
+                (few, slice(last, -1), products),
+                (few, slice(-1, None), lengths),
+            )
+            q = q + sum(
+                np.einsum("ji,jk,ki->", of_p[rows, columns], held, of_y[rows, columns])
+                for rows, columns, held in pairs
+            )
         return q
 
-    def _held(self, inner: np.ndarray, M: np.ndarray) -> np.ndarray:
-        """(D^{-1} + (psi/phi) M)^{-1} of the columns' D = `inner`."""
-        return np.linalg.solve(np.eye(len(M)) + self.ratio * inner @ M, inner)
+
+def _held(inner: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """(D^{-1} + M)^{-1} of the columns' D = `inner`."""
+    return np.linalg.solve(np.eye(len(M)) + inner @ M, inner)
 
 
 def _given(
-    grid: StepGrid, teacher: Teacher, rho: float, part: MultiHermite
+    grid: StepGrid, teacher: Teacher, rho: float, part: MultiHermite, d: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """E[p|u] and the slopes of p along zeta and each v given u, (U, 2 + r), and E[p f*|u]."""
-    means, slopes, products = teacher.given(grid.u, rho, part)
+    """What `_Form.y` has of f*, of p, and E[p f*|u]."""
+    means, slopes, bent, products = teacher.given(grid.u, rho, part)
     along = slopes @ teacher.along
     beside = np.sqrt(max(1 - rho**2, 0.0)) * along
     other = slopes - np.outer(along, teacher.along)
-    return np.column_stack([means, beside, other]), products
+    turn = np.eye(teacher.target.r)  # the target's directions less what they have of u
+    turn = turn + (np.sqrt(max(1 - rho**2, 0.0)) - 1) * np.outer(teacher.along, teacher.along)
+    trace = np.trace(bent, axis1=1, axis2=2) / np.sqrt(2 * d)
+    bent = (turn @ bent @ turn / np.sqrt(2)).reshape(len(means), -1)
+    return np.column_stack([means, beside, other, bent, trace]), products
 
 
 def _outer(
@@ -287,6 +310,9 @@ def _outer(
     squares = [v[:, :, None] * v[:, None, :] for v in (fixed, moved, along, beside, bent)]
     new, whole = (own - stretched**2)[..., None], own[..., None]
     drawn = (squares[1] + new * squares[2] + whole * squares[3]) / d + lengths * squares[4]
+    crossed, squared = grid.curve[1:, :, :, None] * grid.curve[1:, :, None]
+    drawn[:, :K, :K] += squared / (d * (d + 2))  # of (w_j.beta)^2, whose variance is twice that
+    drawn[:, K:, K:] += 2 * crossed / (d * (d + 2))
     return width * (squares[0] + drawn)
 
 

@@ -133,7 +133,7 @@ def predict_error(
     _check_target(activation, teacher, intercept)
     shape = (phi, psi, penalty, activation, teacher)
     fitted = _Fitted(rows=rows, intercept=intercept)
-    plain = random_feature_errors(*shape, **fitted)
+    plain = random_feature_errors(*shape, n=n, **fitted)
     eta, width = n**alpha, n * phi / psi
     of_gradient = phi if gradient_phi is None else gradient_phi
     degree = float(limit_degree(alpha))

@@ -7,7 +7,9 @@ x_i.beta = |beta| u_i + phi r_i. With R = (A + B X X^T/d)^{-1}, tau = tr R/n and
     [R q]_i = tau (q_i - x_i.theta_q - kappa E[dq/du] r_i),    kappa = (1 - A tau)/|beta|,
 
 where the last term is what the row moves the others by. x_i.theta_q is Gaussian beside u_i and the
-target's directions, and theta_q follows from its components along these.
+target's directions, and theta_q follows from its components along these. At finite n R has a part
+of degree 2 beside (`feature_resolvent`), and 1 - A tau is that of the linear part, phi omega/(1 +
+omega) with omega = B tau/phi.
 """
 
 from __future__ import annotations
@@ -103,7 +105,8 @@ class ReusedRows:
 
     def moved(self, q: np.ndarray, bulk: Bulk) -> np.ndarray:
         """kappa E[dq/du], (k,): what a row, in units of r_i, adds to the others' fit of q."""
-        return (1 - bulk.A * bulk.tau) / self.length * self.slopes(q)[..., -1]
+        omega = bulk.B * bulk.tau / self.phi
+        return self.phi * omega / (1 + omega) / self.length * self.slopes(q)[..., -1]
 
     def forms(self, p: np.ndarray, q: np.ndarray, bulk: Bulk) -> np.ndarray:
         """p^T K^{-1} q/n in the limit, (j, k), of functions (P, j) and (P, k) of a row."""
@@ -116,7 +119,22 @@ class ReusedRows:
         held = (self.g[:, -1] + own) @ heavy - beside @ theta[:-1] - (r[-2] + r[-1]) * moved
         theta[-1] = omega / (1 + omega) * held
         straight = p.T @ heavy - np.multiply.outer(p.T @ residual, moved)
-        return bulk.tau * (straight - self.slopes(p) @ theta)
+        return bulk.tau * (straight - self.slopes(p) @ theta - self._second(p, q, bulk))
+
+    def _second(self, p: np.ndarray, q: np.ndarray, bulk: Bulk) -> np.ndarray:
+        """What features of degree 2 hold of p and q."""
+        if not np.isfinite(bulk.inputs):
+            return np.zeros(np.shape(p)[1:] + np.shape(q)[1:])
+        z = self.g @ np.linalg.inv(np.linalg.cholesky(self.covariance)).T
+        products = np.einsum("pi,pj->ijp", z, z).reshape(-1, len(z))
+        diagonal = np.eye(z.shape[1]).ravel()
+        of_p, of_q = (
+            products @ self.weighted(f) - np.multiply.outer(diagonal, self.mass @ f) for f in (p, q)
+        )
+        every = bulk.second / (1 + bulk.second)
+        along = bulk.second / (2 / (bulk.inputs + 2) + bulk.second)
+        traces = np.multiply.outer(diagonal @ of_p, diagonal @ of_q) / bulk.inputs
+        return (every * (of_p.T @ of_q) + (along - every) * traces) / 2
 
 
 @lru_cache(2)
@@ -135,11 +153,15 @@ def _drawn(
 
 @dataclass(frozen=True)
 class Bulk:
-    """K^{-1} ~ (A + B X X^T/d)^{-1}, tau its trace over n; complex where derivatives are asked."""
+    """K^{-1} ~ (A + B X X^T/d)^{-1}, tau its trace over n; complex where derivatives are asked.
 
-    A: complex
+    Features of degree 2 are a second such part, in which `second` is what B tau/phi is here.
+    """
+
     B: complex
     tau: complex
+    second: complex
+    inputs: float  #: d, infinite in the limit.
 
 
 def _from(chat: np.ndarray) -> np.ndarray:

@@ -135,11 +135,13 @@ class _Setting:
         """At this eta and n; or where columns of these powers of a are free."""
         self.head.centred("a head on reused rows")
         arrays = np.broadcast_arrays(phi, psi, penalty, eta, n, self.teacher.noise)
-        limit = feature_limit(arrays[0], arrays[1], self.activation, self.law)
+        few = arrays[4] if powers is None else np.inf
+        limit = feature_limit(arrays[0], arrays[1], self.activation, self.law, few)
         traces = limit.traces(arrays[2])
         parts = traces.g, traces.m1, traces.dg, traces.dm1, traces.constant
         every = (np.broadcast_to(part, arrays[0].shape) for part in (*arrays, *parts))
-        _, linear, beyond = moments(self.activation)
+        linear = moments(self.activation)[1]
+        bend = float(self.activation.hermite_coefficients(2)[2])
         found = []
         for one in zip(*(np.asarray(part, np.float64).ravel() for part in every), strict=True):
             p, q, lam, step, size, noise, g, tau, dg, dtau, constant = one
@@ -155,7 +157,10 @@ class _Setting:
                 found.append((np.nan, np.nan, np.nan))
                 continue
             g, z = g + moving * dg / ratio, lam * ratio + moving
-            bulk = Bulk(z + g * beyond, g * linear, tau + moving * dtau / ratio)
+            tau = tau + moving * dtau / ratio
+            d = size * p if powers is None else np.inf
+            second = 4 * bend**2 * g * tau / (p * (d + 2))
+            bulk = Bulk(g * linear, tau, second, d)
             features = (
                 ReusedFeatures.of(rows, self.activation, step, width, self.head)
                 if powers is None

@@ -55,12 +55,16 @@ def moments(activation: Activation) -> tuple[float, float, float]:
 
 
 def feature_limit(
-    phi: ArrayLike, psi: ArrayLike, activation: Activation, rows: RowLaw = "sphere"
+    phi: ArrayLike,
+    psi: ArrayLike,
+    activation: Activation,
+    rows: RowLaw = "sphere",
+    n: ArrayLike = np.inf,
 ) -> FeatureLimit:
-    """Random features of this activation in the limit."""
+    """Random features of this activation, in the limit or at n rows."""
     _, linear, nonlinear = moments(activation)
-    bend = float(activation.hermite_coefficients(2)[2])
-    return FeatureLimit(phi, psi, linear, nonlinear, 2 * bend**2 * lengths_vary(rows))
+    square = float(activation.hermite_coefficients(2)[2]) ** 2
+    return FeatureLimit(phi, psi, linear, nonlinear, 2 * square * lengths_vary(rows), square, n)
 
 
 def random_feature_errors(
@@ -70,27 +74,34 @@ def random_feature_errors(
     activation: Activation,
     teacher: Teacher,
     *,
+    n: ArrayLike = np.inf,
     rows: RowLaw = "sphere",
     intercept: bool = False,
 ) -> RidgeErrors:
-    """L_tr and L_te of ridge on F_0 = sigma(X W0^T) in the limit.
+    """L_tr and L_te of ridge on F_0 = sigma(X W0^T), at n rows or in the limit.
 
     L_te = c_{*1}^2 A + (E y^2 - c_{*1}^2) B, A = -t'/s^2, B = -s'/s^2;
     L_tr = lambda [c_{*1}^2 t + (E y^2 - c_{*1}^2) s], with (s, t) = (psi/phi) (m_1, m_2).
+    At n rows the target's part of degree 2 has a weight s_2 < s of its own in place of s, and s and
+    t are those of features that hold such a part (`feature_resolvent`).
     An activation of mean c_0 != 0 carries an intercept, which takes c_{*0}^2 out of E y^2.
 
-    A penalty of 1e-8 stands for none. `rows`: of W0, which matter to c_{*0} alone; `intercept`:
-    whether the head has one.
-    Regime: n, d, N to infinity in proportion, x ~ N(0, I); within 1 % from n of about 1,000 on.
+    A penalty of 1e-8 stands for none. `n`: rows, infinite where left out; `rows`: of W0, which
+    matter to c_{*0} alone; `intercept`: whether the head has one.
+    Regime: n, d, N large, x ~ N(0, I), n small beside the d^3/6 functions of degree 3. The limit, n
+    left out, is of n, d, N in proportion: at n = d^2/2 it is up to twice the simulated test error.
     Raises ValueError when a number is out of its range.
-    Source: Moniri24, Section 4; Mei & Montanari 2022 for L_te.
+    Source: Moniri24, Section 4; Mei & Montanari 2022 for L_te; Defilippis, Loureiro &
+    Misiakiewicz 2024 for equivalents at finite n, written here for parts of degree 1 and 2.
 
     >>> from gradfeat.maths.activations import CentredReLU
     >>> talk = Teacher.single((0.0, 1.0, 0.5**0.5))
     >>> random_feature_errors(0.5, 2 / 3, 0.01, CentredReLU(), talk).test_error.round(3)
     np.float64(3.021)
+    >>> random_feature_errors(0.05, 0.1, 0.01, CentredReLU(), talk, n=1000).test_error.round(3)
+    np.float64(1.131)
     """
-    traces = feature_limit(phi, psi, activation, rows).traces(penalty)
+    traces = feature_limit(phi, psi, activation, rows, n).traces(penalty)
     carried = intercept or abs(moments(activation)[0]) > 1e-9
     return errors_from(*plain_losses(teacher, traces, carried), traces, penalty)
 
@@ -100,12 +111,11 @@ def learned_shares(
 ) -> tuple[np.ndarray, np.ndarray]:
     """What ridge on F_0 has of c_{*1} He_1(b.x) and of c_{*2} He_2(b.x), in shares of each.
 
-    E[f(x) b.x]/c_{*1} -> g c_1^2 m_2/phi, and to leading order E[f He_2(b.x)]/(2 c_{*2}) =
-    g c_2^2 (4 m_1 + 2 m')/(phi^2 n), m' = m_1/(1 + (2 c_2^2/psi) g s) the weight of |x|^2: of
-    d^2/2 quadratic functions n rows learn next to nothing.
+    E[f(x) b.x]/c_{*1} -> g c_1^2 m_2/phi, and E[f He_2(b.x)]/(2 c_{*2}) = 1 - m_22/m_1, but for the
+    share 1/d of He_2(b.x) along |x|^2, of which they have 1 - 1/(1 + (2 c_2^2/psi) g s).
 
     `n`: rows; the second share is 0 in the limit.
-    Regime: n, d, N to infinity in proportion, x ~ N(0, I).
+    Regime: n, d, N large, x ~ N(0, I), n small beside d^3/6.
     Source: one neuron left out of the resolvent; Mei & Montanari 2022 for the first.
 
     >>> from gradfeat.maths.activations import CentredReLU
@@ -114,23 +124,28 @@ def learned_shares(
     [0.643, 0.006]
     """
     positive(n=float(np.min(n)))
-    traces = feature_limit(phi, psi, activation, "gaussian").traces(penalty)
-    bend = float(activation.hermite_coefficients(2)[2]) ** 2
-    length = traces.s0 / traces.rows_per_neuron
+    traces = feature_limit(phi, psi, activation, n=n).traces(penalty)
+    along = np.minimum(1 / traces.inputs, 1.0)
     linear = traces.g * traces.linear * traces.m2 / phi
-    return linear, traces.g * bend * (4 * traces.m1 + 2 * length) / (np.square(phi) * n)
+    missed = (1 - along) * traces.s2 + along * traces.of_lengths[0]
+    return linear, 1 - missed / traces.s
 
 
 def plain_losses(
     teacher: Teacher, traces: Traces, intercept: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """q = c_{*1}^2 t + (E y^2 - c_{*0}^2 - c_{*1}^2) s + c_{*0}^2 s_0 and its slope.
+    """q = c_{*1}^2 t + |f_2|^2 s_2 + c_{*0}^2 s_0 + the rest of E y^2 times s, and its slope.
 
-    An intercept takes the last term away.
+    An intercept takes the constant's term away. (tr C_2)^2/(2 d) of |f_2|^2 is along |x|^2.
     """
-    linear, mean = teacher.linear**2, teacher.mean**2
-    rest, level = teacher.beyond_linear - mean, 0.0 if intercept else mean
+    linear, mean, (second, trace) = teacher.linear**2, teacher.mean**2, teacher.quadratic
+    along = np.minimum(trace**2 / (2 * traces.inputs), second)
+    rest, level = teacher.beyond_linear - mean - second, 0.0 if intercept else mean
+    lengths, slope = traces.of_lengths
+    second = second - along
     return (
-        linear * traces.t + rest * traces.s + level * traces.s0,
-        linear * traces.dt + rest * traces.ds + level * traces.ds0,
-    )
+        linear * traces.t + second * traces.s2 + along * lengths
+        + rest * traces.s + level * traces.s0,
+        linear * traces.dt + second * traces.ds2 + along * slope
+        + rest * traces.ds + level * traces.ds0,
+    )  # fmt: skip

@@ -8,7 +8,8 @@ Psi = (I + C Gamma)^{-1}:
     1/r(u) = z(u) + E_a[g rest(a, u)] + he(u)^T Psi C he(u),
     1/g(a) = 1 + (psi/phi) {E_u[rest(a, u) r] + phi own c^T Gamma Psi c}.
 
-At eta = 0 these are the equations of `feature_resolvent` with r = m_1.
+What rest(a, u) has of degree 2, curve(a, u)^2, is a second block of this kind: d^2/2 inputs for d,
+curve for c_1 and 1 for own. At eta = 0 these are the equations of `feature_resolvent` with r = m_1.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from .activation_coefficients import scaled_coefficients
 from .gradient_direction import GradientDirection, own_power
 from .head_law import GAUSSIAN_HEAD, HeadLaw
 
-#: Degrees of u that are kept; nodes of averages over u.
-K_MAX, U_NODES = 10, 32
+#: Degrees of u that are kept, and how many beside a second degree; nodes of averages over u.
+K_MAX, SECOND, U_NODES = 10, 5, 32
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,9 @@ class StepGrid:
     m: np.ndarray
     slope: np.ndarray
     turned: np.ndarray  #: (A, K), u c_1(a, u) in the same basis.
-    rest: np.ndarray  #: (A, U), E sigma^2 - m^2 - own c_1^2: variance of what is neither.
+    rest: np.ndarray  #: (A, U), E sigma^2 - m^2 - own c_1^2 - curve^2: variance of what is neither.
+    #: (3, A, K), sqrt(k!) he_k(u) E[sigma he_2(w_j'.x/|w_j'|)|u], k = 0, 1, 2, in the same basis.
+    curve: np.ndarray
     bend: np.ndarray  #: (A, K), slope of m(a, .) in |w_j'|^2 in the same basis.
     lengthened: np.ndarray  #: (A,), slope of |w_j'|^2 in w_j.beta/|beta|, 12 eta a c_3 |beta|.
 
@@ -107,7 +110,8 @@ def step_grid(
         m=m @ project,
         slope=slope @ project,
         turned=(slope * u) @ project,
-        rest=np.maximum(square - m**2 - linear**2, 0.0),
+        rest=np.maximum(square - m**2 - linear**2 - bent**2, 0.0),
+        curve=np.stack([bent, bent * u, bent * (u**2 - 1)]) @ project,
         bend=(bent / own[:, None] / math.sqrt(2)) @ project,
         lengthened=12 * third * length * eta * a * stretched,
     )
@@ -134,13 +138,57 @@ TINY = 1e-30
 
 
 @dataclass(frozen=True)
+class Block:
+    """Components of rows that features hold with a variance: x, or those of degree 2."""
+
+    phi: float  #: Their number over n.
+    slope: np.ndarray  #: (A, K), coefficients of the features in he_0, ....
+    own: np.ndarray  #: (A,), factor of the square of slope.
+    he: np.ndarray  #: (U, K).
+    mass: np.ndarray
+    weights: np.ndarray
+
+    def gamma(self, r: np.ndarray) -> np.ndarray:
+        """Gamma = E_u[r he he^T]/phi."""
+        return (self.he.T * (r * self.mass)[..., None, :]) @ self.he / self.phi
+
+    def held(self, g: np.ndarray) -> np.ndarray:
+        """C = E_a[g own slope slope^T]."""
+        return (self.slope.T * (g * self.weights * self.own)[..., None, :]) @ self.slope
+
+    def solved(self, r: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """C and Psi = (I + C Gamma)^{-1}."""
+        C = self.held(g)
+        return C, np.linalg.inv(np.eye(C.shape[-1]) + C @ self.gamma(r))
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """d/n, n/N and n of the head's rows."""
+
+    phi: float
+    ratio: float
+    n: float
+
+    def blocks(self, grid: StepGrid) -> tuple[Block, Block]:
+        """What features have of degree 1 and 2 beside u."""
+        d, few = self.phi * self.n, SECOND
+        shared = grid.mass, grid.weights
+        return (
+            Block(self.phi, grid.slope, grid.own, grid.he, *shared),
+            Block(
+                self.phi * (d + 2) / 2, grid.curve[0, :, :few], np.ones(len(grid.a)),
+                grid.he[:, :few], *shared,
+            ),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class StepResolvent:
     """The solution and how it moves with z."""
 
     grid: StepGrid
-    #: phi, ratio: d/n and psi/phi = n/N.
-    phi: float
-    ratio: float
+    sizes: Sizes
     z: float
     logs: np.ndarray  #: (U + A,), log r and log g on the nodes.
 
@@ -152,26 +200,25 @@ class StepResolvent:
     def moved(self, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """r and g at z + i TINY change(u): imaginary parts are derivatives times TINY."""
         x = self.logs.astype(complex)
-        wrong = _mismatch(self.grid, self.phi, self.ratio, self.z + 1j * TINY * change, x)
+        wrong = _mismatch(self.grid, self.sizes, self.z + 1j * TINY * change, x)
         return _parted(self.grid, x - 1j * np.linalg.solve(self.jacobian, np.imag(wrong)))
 
     @cached_property
     def jacobian(self) -> np.ndarray:
         """Slopes of the mismatch at the solution."""
-        return _jacobian(self.grid, self.phi, self.ratio, self.z, self.logs)
+        return _jacobian(self.grid, self.sizes, self.z, self.logs)
 
 
 def solve(
     grid: StepGrid,
-    phi: float,
-    ratio: float,
+    sizes: Sizes,
     z: float,
     start: tuple[float, float],
     near: StepResolvent | None = None,
 ) -> StepResolvent:
     """Solve for r and g from a constant start, or from a solution nearby.
 
-    `phi`, `ratio`, `z`: d/n, n/N, and the shift (psi/phi) lambda; `start`: r and g to start from:
+    `sizes`: of the head's rows; `z`: the shift (psi/phi) lambda; `start`: r and g to start from:
     m_1 and g without a step; `near`: what a like step has, which saves most of the work.
     Raises ArithmeticError where Newton's method does not settle.
     """
@@ -181,15 +228,15 @@ def solve(
     before = np.inf
     for _ in range(MOST_STEPS):
         if J is None:
-            J = _jacobian(grid, phi, ratio, z, x)
+            J = _jacobian(grid, sizes, z, x)
         with np.errstate(all="ignore"):
-            step = np.linalg.solve(J, _mismatch(grid, phi, ratio, z, x))
+            step = np.linalg.solve(J, _mismatch(grid, sizes, z, x))
         size = float(np.abs(step).max())
         if not size < np.inf:
             break
         x = x - step / max(1.0, size)
         if size < TOLERANCE:
-            return StepResolvent(grid, phi, ratio, z, x)
+            return StepResolvent(grid, sizes, z, x)
         J, before = (J if size < SLOW * before and size < 1 else None), size
     raise ArithmeticError(
         f"The equations of a step's resolvent do not settle at z = {z:.3g}: give a larger"
@@ -197,17 +244,18 @@ def solve(
     )
 
 
-def _mismatch(
-    grid: StepGrid, phi: float, ratio: float, z: np.ndarray | float, x: np.ndarray
-) -> np.ndarray:
+def _mismatch(grid: StepGrid, sizes: Sizes, z: np.ndarray | float, x: np.ndarray) -> np.ndarray:
     """log of left side over right side of both equations; x (..., U + A)."""
     r, g = _parted(grid, x)
-    C, inner = bulk(grid, phi, r, g)
-    he, c, rest = grid.he, grid.slope, grid.rest
-    rows = ((he @ inner @ C) * he).sum(-1) + (g * grid.weights) @ rest
-    own = ((c @ gamma(grid, phi, r) @ inner) * c).sum(-1)
-    neurons = 1 + ratio * ((r * grid.mass) @ rest.T + phi * grid.own * own)
+    rows, neurons = (g * grid.weights) @ grid.rest, (r * grid.mass) @ grid.rest.T
+    for block in sizes.blocks(grid):
+        C, inner = block.solved(r, g)
+        he, c = block.he, block.slope
+        rows = rows + ((he @ inner @ C) * he).sum(-1)
+        held = ((c @ block.gamma(r) @ inner) * c).sum(-1)
+        neurons = neurons + block.phi * block.own * held
     shift = np.broadcast_to(z, len(grid.u))
+    neurons = 1 + sizes.ratio * neurons
     return x + np.log(np.concatenate([shift + rows, neurons], axis=-1))
 
 
@@ -216,16 +264,6 @@ def _parted(grid: StepGrid, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.exp(x[..., : len(grid.u)]), np.exp(x[..., len(grid.u) :])
 
 
-def gamma(grid: StepGrid, phi: float, r: np.ndarray) -> np.ndarray:
-    """Gamma = E_u[r he he^T]/phi."""
-    return (grid.he.T * (r * grid.mass)[..., None, :]) @ grid.he / phi
-
-
-def bulk(grid: StepGrid, phi: float, r: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    C = (grid.slope.T * (g * grid.weights * grid.own)[..., None, :]) @ grid.slope
-    return C, np.linalg.inv(np.eye(C.shape[-1]) + C @ gamma(grid, phi, r))
-
-
-def _jacobian(grid: StepGrid, phi: float, ratio: float, z: float, x: np.ndarray) -> np.ndarray:
+def _jacobian(grid: StepGrid, sizes: Sizes, z: float, x: np.ndarray) -> np.ndarray:
     moved = x + 1j * TINY * np.eye(len(x))
-    return np.imag(_mismatch(grid, phi, ratio, z, moved)).T / TINY
+    return np.imag(_mismatch(grid, sizes, z, moved)).T / TINY

@@ -109,6 +109,11 @@ class Teacher:
         """c_*^2 = E f*^2."""
         return self.target.norm_squared()
 
+    @cached_property
+    def quadratic(self) -> tuple[float, float]:
+        """E f_2^2 = |C_2|^2/2 and tr C_2, f_2 the target's part of degree 2."""
+        return self.target.part(2).norm_squared(), float(np.trace(self.target.tensor(2)))
+
     @property
     def power(self) -> np.ndarray:
         """E y^2 = c_*^2 + sigma_eps^2."""
@@ -132,34 +137,37 @@ class Teacher:
 
     def given(
         self, u: np.ndarray, rho: float, part: MultiHermite | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """E[p|u], E[grad p|u] and E[p f*|u] for N(0, 1) variables u with E[u z] = rho chat.
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """E[p|u], E[grad p|u], E[grad^2 p|u] and E[p f*|u], u ~ N(0, 1) with E[u z] = rho chat.
 
         sum_k C_k(chat^k) rho^k He_k(u)/k!, C_k the tensors of p, its gradient and the product.
 
-        `u`: (U,); `part`: p, left out: f*; returns (U,), (U, r), (U,).
+        `u`: (U,); `part`: p, left out: f*; returns (U,), (U, r), (U, r, r), (U,).
 
         >>> product = Teacher(MultiHermite(((1, 1),), (1.0,)))
         >>> [found.round(12).tolist() for found in product.given(np.array([2.0]), 0.5)]
-        [[0.0], [[0.0, 1.0]], [1.75]]
+        [[0.0], [[0.0, 1.0]], [[[0.0, 1.0], [1.0, 0.0]]], [1.75]]
         """
         part = self.target if part is None else part
         found = _along(part, self.target, tuple(self.along))
         found = found * rho ** np.arange(len(found))[:, None]
         values = hermite_e.hermeval(u, found)
-        return values[0], values[1:-1].T, values[-1]
+        r = part.r
+        bent = values[1 + r : -1].T.reshape(len(u), r, r)
+        return values[0], values[1 : 1 + r].T, bent, values[-1]
 
 
 @lru_cache(64)
 def _along(p: MultiHermite, f: MultiHermite, along: tuple[float, ...]) -> np.ndarray:
-    """C_k(chat^k)/k!, k to both degrees, of p, of each part of its gradient, and of p f."""
+    """C_k(chat^k)/k!, k to both degrees, of p, each part of grad p and grad^2 p, and of p f."""
     terms = max(len(p.degrees), len(f.degrees))
     if terms > MOST_TERMS:
         raise ValueError(
             f"The target has {terms} terms: give a polynomial of at most {MOST_TERMS}."
         )
     chat, degrees = np.array([along]), range(p.degree + f.degree + 1)
-    of = [p, *(p.derivative(i) for i in range(p.r)), p.times(f)]
+    slopes = [p.derivative(i) for i in range(p.r)]
+    of = [p, *slopes, *(one.derivative(i) for one in slopes for i in range(p.r)), p.times(f)]
     return np.array(
         [[float(h.contract(k, chat)[0]) / math.factorial(k) for h in of] for k in degrees]
     )
