@@ -43,6 +43,7 @@ _DIRECTION, _COLUMNS = "theory/gradient_direction.py", "theory/column_gain.py"
 _RIDGE, _FINITE = "theory/ridge_errors.py", "theory/finite_step_errors.py"
 _RESOLVENT, _SPIKES = "theory/step_resolvent.py", "theory/one_step_spectrum.py"
 _SPECTRUM, _REUSED = "theory/one_step_spectrum.py", "theory/reused_sample_errors.py"
+_FEATURES = "theory/feature_resolvent.py"
 _ONLINE, _COMMITTEE = "theory/online_sgd.py", "theory/committee.py"
 _LAZY = "theory/kernel_flow.py"
 _TIMES = "catalogue/benarous21_times.py"
@@ -85,9 +86,21 @@ MUTATIONS: Final = (
     Mutation("power of lambda in the training error", _RIDGE, "-(penalty**2) * dq",
              "-penalty * dq", ("tests/theory/test_ridge_errors.py",)),
     Mutation("an intercept that takes nothing away", _RIDGE,
-             "level = teacher.beyond_linear - mean, 0.0 if intercept else mean",
-             "level = teacher.beyond_linear - mean, mean",
+             "level = teacher.beyond_linear - mean - second, 0.0 if intercept else mean",
+             "level = teacher.beyond_linear - mean - second, mean",
              ("tests/theory/test_ridge_errors.py", GRID)),
+    Mutation("features of degree 2 as noise", _FEATURES, "k2 = 2 * m / (", "k2 = 0 * m / (",
+             ("tests/theory/test_ridge_errors.py",)),
+    Mutation("half as many functions of degree 2", _FEATURES, "k2 = 2 * m / (", "k2 = 4 * m / (",
+             ("tests/theory/test_ridge_errors.py",)),
+    Mutation("the target's degree 2 as noise", _RIDGE, "+ second * traces.s2",
+             "+ second * traces.s", ("tests/theory/test_ridge_errors.py",)),
+    Mutation("twice as many functions of degree 2 after a step", _RESOLVENT,
+             "self.phi * (d + 2) / 2", "self.phi * (d + 2)", (FINITE,)),
+    Mutation("squares of the step's direction not held", _FINITE, "squared / (d * (d + 2))",
+             "0 * squared / (d * (d + 2))", (FINITE,)),
+    Mutation("functions of degree 2 as noise on reused rows", _REUSED, "4 * bend**2 * g * tau",
+             "0 * bend**2 * g * tau", (REUSED,)),
     Mutation("sign of beta's part along W0^T a", _FINITE, "grid.m - initial * a * moved[:, :K]",
              "grid.m + initial * a * moved[:, :K]", (FINITE,)),
     Mutation("sign of a neuron's length along beta in its column", _FINITE,
@@ -104,8 +117,8 @@ MUTATIONS: Final = (
              "stretched = 1 - eta * a * direction.stretch", (GRID,)),
     Mutation("stretch left out of a neuron's norm", _RESOLVENT, "own = stretched**2 +", "own = 1 +",
              (GRID,)),
-    Mutation("phi dropped from the resolvent", _RESOLVENT, "+ phi * grid.own * own)",
-             "+ grid.own * own)", (FINITE,)),
+    Mutation("phi dropped from the resolvent", _RESOLVENT, "+ block.phi * block.own * held",
+             "+ block.own * held", (FINITE,)),
     Mutation("stretch left out of the spikes", _SPIKES, "own = stretched**2 +", "own = 1 +",
              (GRID,)),
     Mutation("power of the shift in a spike", _SPIKES, "(shift / Q)[..., None] ** degrees",

@@ -29,7 +29,7 @@ from gradfeat.theory.ridge_errors import (
     moments,
     random_feature_errors,
 )
-from gradfeat.theory.step_resolvent import Sizes, solve, step_grid
+from gradfeat.theory.step_resolvent import HeadSizes, solve, step_grid
 from gradfeat.theory.teacher import Teacher
 
 PHI, PSI, LAM = 0.5, 2 / 3, 0.01
@@ -260,7 +260,7 @@ def test_rows_and_neurons_keep_their_share_of_the_bulk():
     _, linear, rest = moments(CentredReLU())
     plain = FeatureLimit(PHI, PSI, linear, rest).traces(LAM)
     start = (float(plain.m1), float(plain.g))
-    r, g = solve(grid, Sizes(PHI, ratio, n), LAM * ratio, start).values
+    r, g = solve(grid, HeadSizes(PHI, ratio, n), LAM * ratio, start).values
     mean, level = grid.mass @ r, grid.weights @ g
     across = np.polyfit(grid.u**2, r, 1, w=np.sqrt(grid.mass))[0] / mean
     beside = (grid.weights * (N * grid.a**2 - 1)) @ g / level
@@ -280,7 +280,7 @@ def test_resolvent_without_a_step_is_that_of_random_features():
     grid = step_grid(Tanh(), direction, eta=0.0, phi=PHI, width=700)
     _, linear, rest = moments(Tanh())
     plain = FeatureLimit(PHI, PSI, linear, rest).traces(LAM)
-    sizes = Sizes(PHI, PSI / PHI, 1e14)
+    sizes = HeadSizes(PHI, PSI / PHI, 1e14)
     solved = solve(grid, sizes, LAM * PSI / PHI, (1.0, 0.5))
     r, g = solved.values
     # The rule for E sigma^2 on fixed panels is good to 1e-9.

@@ -13,7 +13,16 @@ from ..maths.step_names import Residual, RowLaw, lengths_vary
 from .gradient_direction import MOST_REST, GradientDirection, gradient_direction, rest_share
 from .head_law import GAUSSIAN_HEAD, HeadLaw
 from .ridge_errors import RidgeErrors, feature_limit, moments, random_feature_errors
-from .step_resolvent import K_MAX, SECOND, TINY, Sizes, StepGrid, StepResolvent, solve, step_grid
+from .step_resolvent import (
+    K_MAX,
+    SECOND,
+    TINY,
+    HeadSizes,
+    StepGrid,
+    StepResolvent,
+    solve,
+    step_grid,
+)
 from .teacher import Teacher
 
 
@@ -183,7 +192,7 @@ class _Step:
             return None
         step = {"eta": cell.eta, "phi": own, "width": width}
         grid = step_grid(self.activation, direction, **step, head=self.head)
-        sizes = Sizes(phi, psi / phi, cell.n)
+        sizes = HeadSizes(phi, psi / phi, cell.n)
         form = _Form.of(grid, teacher, direction, sizes, self.rows, self.intercept)
         return form, solve(grid, sizes, cell.penalty * sizes.ratio, cell.start, near)
 
@@ -199,7 +208,7 @@ class _Form:
     """
 
     grid: StepGrid
-    sizes: Sizes
+    sizes: HeadSizes
     teacher: Teacher
     rho: float  #: cos(beta, chat).
     #: (U, 2 + r + r^2 + 1), given u: the target's mean, its slopes along zeta and each v, its
@@ -214,7 +223,7 @@ class _Form:
         grid: StepGrid,
         teacher: Teacher,
         direction: GradientDirection,
-        sizes: Sizes,
+        sizes: HeadSizes,
         rows: RowLaw,
         intercept: bool,
     ) -> _Form:

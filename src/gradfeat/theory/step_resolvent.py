@@ -138,7 +138,7 @@ TINY = 1e-30
 
 
 @dataclass(frozen=True)
-class Block:
+class Components:
     """Components of rows that features hold with a variance: x, or those of degree 2."""
 
     phi: float  #: Their number over n.
@@ -163,20 +163,20 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class HeadSizes:
     """d/n, n/N and n of the head's rows."""
 
     phi: float
     ratio: float
     n: float
 
-    def blocks(self, grid: StepGrid) -> tuple[Block, Block]:
+    def blocks(self, grid: StepGrid) -> tuple[Components, Components]:
         """What features have of degree 1 and 2 beside u."""
         d, few = self.phi * self.n, SECOND
         shared = grid.mass, grid.weights
         return (
-            Block(self.phi, grid.slope, grid.own, grid.he, *shared),
-            Block(
+            Components(self.phi, grid.slope, grid.own, grid.he, *shared),
+            Components(
                 self.phi * (d + 2) / 2, grid.curve[0, :, :few], np.ones(len(grid.a)),
                 grid.he[:, :few], *shared,
             ),
@@ -188,7 +188,7 @@ class StepResolvent:
     """The solution and how it moves with z."""
 
     grid: StepGrid
-    sizes: Sizes
+    sizes: HeadSizes
     z: float
     logs: np.ndarray  #: (U + A,), log r and log g on the nodes.
 
@@ -211,7 +211,7 @@ class StepResolvent:
 
 def solve(
     grid: StepGrid,
-    sizes: Sizes,
+    sizes: HeadSizes,
     z: float,
     start: tuple[float, float],
     near: StepResolvent | None = None,
@@ -244,7 +244,7 @@ def solve(
     )
 
 
-def _mismatch(grid: StepGrid, sizes: Sizes, z: np.ndarray | float, x: np.ndarray) -> np.ndarray:
+def _mismatch(grid: StepGrid, sizes: HeadSizes, z: np.ndarray | float, x: np.ndarray) -> np.ndarray:
     """log of left side over right side of both equations; x (..., U + A)."""
     r, g = _parted(grid, x)
     rows, neurons = (g * grid.weights) @ grid.rest, (r * grid.mass) @ grid.rest.T
@@ -264,6 +264,6 @@ def _parted(grid: StepGrid, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.exp(x[..., : len(grid.u)]), np.exp(x[..., len(grid.u) :])
 
 
-def _jacobian(grid: StepGrid, sizes: Sizes, z: float, x: np.ndarray) -> np.ndarray:
+def _jacobian(grid: StepGrid, sizes: HeadSizes, z: float, x: np.ndarray) -> np.ndarray:
     moved = x + 1j * TINY * np.eye(len(x))
     return np.imag(_mismatch(grid, sizes, z, moved)).T / TINY
