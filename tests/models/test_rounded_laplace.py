@@ -72,6 +72,21 @@ def test_beyond_the_box_the_kernel_goes_on_falling():
     assert torch.equal(k(X, X).diagonal(), k.diagonal(X))
 
 
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        ((), ()),
+        ((0.0, 1.0), (1.0,)),
+        ((2.0,), (1.0,)),
+        ((0.0,), (math.nan,)),
+        ((0.0,), (math.inf,)),
+    ],
+)
+def test_a_box_has_sides(low, high):
+    with pytest.raises(ValueError, match="box"):
+        RoundedLaplace(1.0, low, high)
+
+
 def test_rows_that_do_not_vary_are_one_point():
     k, Z = GeneralisedLaplace(1.0, p=1.0).rounded(torch.ones(4, 2).double())
     assert torch.equal(k(Z, Z), torch.ones(4, 4).double())

@@ -303,6 +303,12 @@ class RoundedLaplace(Kernel):
     low: tuple[float, ...]
     high: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        check_bandwidth(self.bandwidth)
+        sides = [b - a for a, b in zip(self.low, self.high, strict=False)]
+        if not len(self.low) == len(self.high) > 0 or not 0 <= min(sides) <= sum(sides) < math.inf:
+            raise ValueError(f"a box from {self.low} to {self.high}: its sides are no lengths.")
+
     @cached_property
     def _exact(self) -> _Minkowski:
         return _Minkowski(self.bandwidth, 1.0, 1.0)
