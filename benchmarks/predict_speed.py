@@ -1,12 +1,14 @@
 """Microseconds a row that predictions take, against gradient boosting, in one run.
 
     python benchmarks/predict_speed.py [--sizes 4000,30000]
-        [--families multi-index,thresholds,diamonds] [--repetitions 7]
+        [--families multi-index,thresholds,diamonds] [--repetitions 7] [--kernels]
 
 Fits `RFMRegressor()`, CatBoost (where it is installed) and HistGradientBoosting with their defaults
 to the tables of `growth.py`, then predicts the same 4,000 test rows with each in turn: processor
 seconds of one thread, medians, ratios to HistGradientBoosting; then processor seconds of the fit,
 1 - R2, and the centres with their float type.
+
+`--kernels`: instead, sums of 4,000 kernels of 12 and of 26 columns in float32, in turn.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import importlib.util
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -28,6 +31,11 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.metrics import r2_score
 
 from gradfeat import RFMRegressor
+from gradfeat.models.kernel_machine import machine_of
+from gradfeat.models.search.kernel_space import kernel
+
+#: Points of the sums of `--kernels`, and what they are sums of.
+CENTRES, KERNELS = 4000, ("gaussian", "matern52", "matern32", "laplace", "laplace-l1")
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -78,6 +86,26 @@ def compare(family: str, n: int, repetitions: int) -> None:
         )
 
 
+def kernels(repetitions: int) -> None:
+    """One row of the table a kernel and number of columns."""
+    print("| columns | kernel | us a row |")
+    print("|---" * 3 + "|")
+    g = torch.Generator().manual_seed(0)
+    for d in (12, 26):
+        X, Z = (torch.randn(CENTRES, d, generator=g) / d**0.5 for _ in range(2))
+        c, none = torch.randn(CENTRES, 1, generator=g), torch.zeros(1)
+        of = {name: kernel(name, 2.0) for name in KERNELS}
+        rounded, on_grid = of["laplace-l1"].rounded(Z)
+        each = {name: machine_of(k, Z, c, none) for name, k in of.items()}
+        each["laplace-l1, rounded"] = machine_of(rounded, on_grid, c, none)
+        taken: dict[str, list[float]] = {name: [] for name in each}
+        for _ in range(1 + repetitions):  # the first one prepares
+            for name, f in each.items():
+                taken[name].append(seconds(partial(f, X)))
+        for name, t in taken.items():
+            print(f"| {d} | {name} | {statistics.median(t[1:]) / len(X) * 1e6:.2f} |", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -88,8 +116,12 @@ def main() -> None:
         default=["multi-index", "thresholds", "diamonds"],
     )
     parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--kernels", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if options.kernels:
+        kernels(options.repetitions)
+        return
     print("| family | rows | model | us a row | against hist | fit s | 1 - R2 | centres |")
     print("|---" * 8 + "|")
     for family in options.families:

@@ -29,6 +29,7 @@ ROOMS: Final = {
     "cli": Room(3_820, 26),
     "diagnostics": Room(1_137, 8),
     "drawing": Room(917, 7),
+<<<<<<< HEAD
     "estimators": Room(3_421, 19),
     "figures": Room(1_614, 9),
     "interface": Room(1_266, 6),
@@ -36,6 +37,15 @@ ROOMS: Final = {
     "maths": Room(4_491, 33),
     "models": Room(11_563, 70),
     "planning": Room(1_462, 10),
+=======
+    "estimators": Room(3_434, 19),
+    "figures": Room(1_616, 9),
+    "interface": Room(1_267, 6),
+    "lab": Room(3_577, 19),
+    "maths": Room(4_507, 33),
+    "models": Room(11_607, 71),
+    "planning": Room(1_467, 10),
+>>>>>>> 271de9c1 (Kernels without rounding keep the cache in large tiles, and have a file of their own; the benchmark of predictions times kernels too, and its table is today's)
     "reports": Room(976, 4),
     "rows": Room(6_960, 32),
     "table": Room(11_407, 46),
