@@ -9,9 +9,8 @@ import torch
 from sklearn.metrics.pairwise import laplacian_kernel
 
 from contracts import data
-from gradfeat.models.kernels import minkowski
-from gradfeat.models.kernels.generalised_laplace import GeneralisedLaplace
-from gradfeat.models.kernels.minkowski import power_distances
+from gradfeat.models.kernels import generalised_laplace as minkowski
+from gradfeat.models.kernels.generalised_laplace import GeneralisedLaplace, power_distances
 from gradfeat.models.kernels.radial import Gaussian, Laplace
 from gradfeat.models.restore import kernel_from_spec
 from gradfeat.models.rfm import RFM

@@ -9,7 +9,7 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from contracts import KERNELS, RADIAL, data
-from gradfeat.models.kernels import minkowski
+from gradfeat.models.kernels import generalised_laplace as minkowski
 from gradfeat.models.kernels.generalised_laplace import GeneralisedLaplace
 from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern, decay, squared_distances
 from gradfeat.models.restore import kernel_from_spec
@@ -53,7 +53,7 @@ def test_gram_matrix_is_symmetric_and_psd(k):
 @pytest.mark.parametrize("room", [None, torch.zeros(2 * 5 * len(Z)).double()])
 @pytest.mark.parametrize("k", [*KERNELS, GeneralisedLaplace(3.0, p=1.0).rounded(Z)[0]], ids=repr)
 def test_some_rows_after_others_are_those_of_the_matrix(k, room, monkeypatch):
-    monkeypatch.setattr(minkowski, "IN_CACHE", 2 * len(Z))
+    monkeypatch.setattr(minkowski, "CPU_TILE", 2 * len(Z))
     values = k.between(X, Z)
     for rows in (slice(0, 5), slice(5, 8)):
         torch.testing.assert_close(values(rows, room), k(X, Z)[rows], rtol=1e-12, atol=1e-14)
