@@ -15,9 +15,10 @@ from gradfeat.maths.blocks import Block
 from gradfeat.maths.deadline import Deadline
 from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.rows import Rows
+from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.fitting import MethodTime, situation
 from gradfeat.table.methods import MethodInput, chosen_methods
-from gradfeat.table.prepared import EncodedRows, Prepared
+from gradfeat.table.prepared import EncodedRows, Prepared, prepare
 from gradfeat.table.request import Request
 from gradfeat.table.scores import Predictions, replicates, resampled, resamples
 from table.streamed_tables import mixed, parted
@@ -129,3 +130,26 @@ def test_resamples_drawn_a_few_at_a_time_are_the_same(monkeypatch):
     for name, (value, draws) in expected.items():
         assert found[name][0] == value
         np.testing.assert_allclose(found[name][1], draws, rtol=1e-13)  # sums of 30 terms
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_test_rows_of_a_table_of_copies_do_not_have_the_targets_of_the_training_rows(task):
+    """A coin for each of 8,000 rows of 512 contents: a table of their means tells nothing."""
+    right = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 2, (8_000, 9)), rng.integers(0, 2, 8_000)
+        frame = pd.DataFrame(X, columns=[f"b{i}" for i in range(9)]).assign(y=y)
+        found = prepare(FrameTables(frame, 8_000), Request("t", "y", task=task))
+        assert (len(found.train), len(found.test)) == (6_000, 2_000)
+        cell, other = (Z @ 2.0 ** np.arange(9) for Z in (found.train, found.test))
+        means = pd.Series(found.y_train).groupby(cell).mean()
+        right.append(float(np.mean((means[other].to_numpy() > 0.5) == (found.y_test > 0.5))))
+    assert 0.47 < np.mean(right) < 0.53  # .59 where each content is divided alike
+
+
+def test_rows_of_a_class_are_on_both_sides_where_all_are_copies():
+    frame = pd.DataFrame({"x": [1] * 30 + [2] * 2, "y": ["a"] * 30 + ["b"] * 2})
+    found = prepare(FrameTables(frame, 32), Request("t", "y"))
+    assert [*np.bincount(found.y_test)] == [8, 1]
+    assert [*np.bincount(found.y_train)] == [22, 1]

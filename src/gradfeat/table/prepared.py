@@ -243,7 +243,7 @@ def _from_sample(read: ReadRows, target: Target, request: Request) -> tuple[Prep
     out = hold_out(summary, target, read.size, request)
     left = sample.count.copy()
     left[np.searchsorted(sample.hash, out.hash)] -= out.tested
-    train, test = sample.rows(sample.some(left, SAMPLE_ROWS)), _held_rows(sample, out)
+    train, test = sample.rows(sample.some(left, SAMPLE_ROWS, draw=1)), _held_rows(sample, out)
     split = _by_hash(summary, test, request)
     found = _prepared(summary, target, request, train, test, split)
     coding = Coding(found.encoder, request.target, target.classes, out, target.scale)

@@ -17,6 +17,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 from pandas.api import types
 from pandas.core.util.hashing import hash_array, hash_pandas_object
+from scipy import stats
 
 from gradfeat.maths.streams import started, with_bits
 from gradfeat.table.reading.plan import as_text
@@ -147,26 +148,36 @@ class RowSample:
         places = np.repeat(np.arange(len(times)), times)
         return cast(pd.DataFrame, self.frame.iloc[places[copy_order(self.hash[places])]])
 
-    def some(self, count: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
+    def some(self, count: NDArray[np.int64], wanted: int, draw: int = 0) -> NDArray[np.int64]:
         """So many of each row, of `count` (k,), that they are about `wanted` together.
 
-        ceil(f count - u) of a row, u in [0, 1) by its hash and f the same for all: rows that occur
-        once are those of least hash, and of others the same share, rounded by their hash.
+        Each copy of a row is drawn by itself: their number is binomial, its quantile that of a
+        hash of the row and of `draw`, and the share the same for all. The same share of each row
+        would give test rows the targets of the training rows wherever rows come again. Rows that
+        occur once are those of least hash.
 
         >>> found = RowSample.of(pd.DataFrame({"x": [*range(8), *[9] * 92]}), seed=0, size=50)
         >>> some = found.some(found.count, 25)
-        >>> int(some.sum()), int(some.max()) > 15
+        >>> int(some.sum()), int(some.max()) > 10
         (25, True)
         """
         if wanted >= count.sum():
             return count
+        again = np.flatnonzero(count > 1)
         u = self.hash / (self.hash[-1] + 1.0)
+        bits = np.full(len(again), draw + 1, np.uint64)
+        own = (with_bits(self.hash[again].astype(np.uint64), bits) / 2.0**64).clip(2.0**-53)
+
+        def drawn(share: float) -> NDArray[np.int64]:
+            found = np.where((u < share) & (count > 0), 1, 0).astype(np.int64)
+            found[again] = stats.binom.ppf(own, count[again], share)
+            return found
+
         low, high = 0.0, 1.0
         for _ in range(60):
-            f = (low + high) / 2
-            enough = np.ceil(f * count - u).clip(0).sum() > wanted
-            low, high = (low, f) if enough else (f, high)
-        return np.ceil(low * count - u).clip(0).astype(np.int64)
+            share = (low + high) / 2
+            low, high = (low, share) if drawn(share).sum() > wanted else (share, high)
+        return drawn(low)
 
 
 #: Classes that a target may have.
