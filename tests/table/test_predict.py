@@ -58,6 +58,7 @@ def test_a_table_without_a_column_is_refused(model):
 
 
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # of scikit-learn's own product
+@pytest.mark.filterwarnings("ignore:Read, though training rows have none so")
 def test_predictions_that_are_no_finite_numbers_are_refused_with_their_count(tmp_path):
     """In a file of pieces, and in memory; of a linear model whose products pass the floats."""
     few = pd.DataFrame({"x": np.arange(8.0)})
@@ -250,6 +251,7 @@ class Steep(LinearRegression):
             return 1e300 * super().predict(X)
 
 
+@pytest.mark.filterwarnings("ignore:Read, though training rows have none so")
 def test_predictions_that_are_not_finite_are_refused_with_their_rows(tmp_path):
     X = pd.DataFrame({"a": np.linspace(0.0, 1.0, 40)})
     model = TableModel(Steep()).fit(X, X["a"])
@@ -272,6 +274,7 @@ class Unsure(LogisticRegression):
         return np.where(np.abs(X[:, :1]) > 5, np.nan, super().predict_proba(X))
 
 
+@pytest.mark.filterwarnings("ignore:Read, though training rows have none so")
 def test_no_class_comes_from_blank_probabilities():
     X = pd.DataFrame({"a": np.linspace(-1.0, 1.0, 40)})
     model = TableModel(Unsure()).fit(X, np.where(X["a"] > 0, "p", "q"))
@@ -279,3 +282,18 @@ def test_no_class_comes_from_blank_probabilities():
     for predict in (model.predict, model.predict_proba, model.predictions):
         with pytest.raises(TableError, match=r"of 1 row of 40 are no finite .*row 6\)"):
             predict(X)
+
+
+def test_values_far_beyond_the_training_rows_are_told_and_refused_where_strict(model):
+    """As of a column in another unit."""
+    far = ROWS.assign(a=ROWS["a"] * 1_000)
+    table = FrameTables(far, 30)
+    read = Predictor(model)
+    assert sum(map(len, read.frames(table))) == len(ROWS)
+    (told,) = [one for one in read.unread if one.column == "a"]
+    assert told.read
+    assert told.cells > 0.9 * len(ROWS)
+    with pytest.warns(UserWarning, match="of 'a' beyond"):
+        model.predict(far)
+    with pytest.raises(TableError, match=r"Strict, .* of 'a' beyond .*, by over 5 such ranges"):
+        model.predictions(far, strict=True)

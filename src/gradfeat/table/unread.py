@@ -146,6 +146,6 @@ def strict_sentence(unread: Sequence[UnreadCells]) -> str:
     """Why nothing is done with rows whose cells could not all be read, by column."""
     each = "; ".join(_unread(one) for one in unread)
     return (
-        f"Strict, and not all cells can be read: {each}. Mend them, or leave strict out to take "
-        "them as missing."
+        f"Strict, and not all cells are as training rows have them: {each}. Mend them, or leave "
+        "strict out."
     )

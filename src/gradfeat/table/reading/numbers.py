@@ -15,6 +15,7 @@ from pandas.api import types
 from gradfeat.drawing.numbers import percent
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.rows.sources.words import listing, written_twice
+from gradfeat.table.reading.decide import far_from
 from gradfeat.table.reading.number_formats import (
     FEET,
     FRACTION,
@@ -168,6 +169,7 @@ class NumberPlan(ColumnPlan):
             unread_cells(self.name, column, ~np.isnan(numbers), how, read=True)
             for how, numbers in found.items()
         ]
+        told.append(unread_cells(self.name, column, *far_from(values, self.ends), read=True))
         unread = unread_cells(
             self.name, column, np.isnan(values), what, lambda text: {either: self._either(text)}
         )
