@@ -117,7 +117,7 @@ def test_what_has_no_logarithm_is_refused(least, classes, words):
     ids=["poisson", "normal", "counts", "lognormal", "negative"],
 )
 def test_only_tails_that_logarithms_cure_are_remarked_on(y, said):
-    remarks = about_tails("y", y.astype(float))
+    remarks = [r for r in about_tails("y", y.astype(float)) if "--target-transform log" in r]
     assert bool(remarks) == said
     assert all(("whole numbers" in r) == bool((y % 1 == 0).all()) for r in remarks)
 
@@ -170,3 +170,33 @@ def test_decisions_of_classes_are_the_estimators_own():
     model = TableModel(KernelClassifier(search=None)).fit(frame, y)
     assert ((model.decision_function(frame) > 0) == (model.predict(frame) == "up")).all()
     assert not hasattr(TableModel(LinearRegressor()), "decision_function")
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ([1e12], "'y' has values far from all others (the farthest 1,000,000,000,000, median "),
+        ([-9000.0], "(the farthest −9,000, median "),
+        ([8.0], ""),
+    ],
+)
+def test_single_values_far_from_all_others_are_named(last, said):
+    """A typing error decides R2, to either side."""
+    y = np.append(np.random.default_rng(0).normal(5.0, 1.0, 399), last)
+    remarks = " ".join(about_tails("y", y))
+    assert (said in remarks) if said else (remarks == "")
+
+
+def test_tails_to_both_sides_are_told():
+    rng = np.random.default_rng(0)
+    assert "few rows decide R2" in " ".join(about_tails("y", rng.standard_cauchy(400)))
+    assert about_tails("y", rng.standard_t(5, 4_000)) == []
+
+
+def test_a_far_value_among_the_test_rows_is_named_too():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=80), "y": rng.normal(size=80)})
+    for row in range(0, 80, 16):
+        spoilt = frame.assign(y=frame["y"].where(frame.index != row, 1e9))
+        found = prepare(FrameTables(spoilt, 80), Request("t", "y"))
+        assert "the farthest 1,000,000,000" in " ".join(found.remarks)

@@ -303,7 +303,7 @@ def _prepared(
     said = [*screened.remarks, *about_texts(encoder.notes_)]
     if request.time_column is None:
         said += about_time(X, encoder, target_codes(y, classes), request.target)
-    said += about_quantity(target, request.target, y)
+    said += about_quantity(target, request.target, np.concatenate([y, z]))
     y = target.scale.learned(y)
     if target.classes:
         y, z = y.astype(np.int64), z.astype(np.int64)

@@ -190,29 +190,45 @@ def about_groups(groups: Sequence[ColumnGroup]) -> list[str]:
     return [f"Correlated, and so shuffled together: {names_of(each, quoted=True)}."] if each else []
 
 
-#: Skewness from which a target is heavy-tailed, and the share of it that logarithms may leave.
-SKEWED, LEFT = 2.0, 0.5
+#: Skewness from which a target is heavy-tailed, and the share of it that logarithms may leave; the
+#: variance in 1 % of the rows from which values to either side are named.
+SKEWED, LEFT, IN_FEW = 2.0, 0.5, 0.5
 
 
 def about_tails(target: str, y: Floats) -> list[str]:
-    """A remark on a target y (n,) whose few largest values rule every squared error.
+    """A remark on a target y (n,) whose few largest or farthest values rule every squared error.
 
     >>> about_tails("y", np.linspace(1.0, 2.0, 100))
     []
     >>> about_tails("y", np.exp(2.0 * np.random.default_rng(0).normal(size=100)))[0][:25]
     "'y' is skewed to the righ"
     """
-    if len(y) < FEWEST_ROWS or y.min() < 0 or np.ptp(y) == 0:
+    if len(y) < FEWEST_ROWS or np.ptp(y) == 0:
         return []
-    logs = np.log(y + (0.0 if y.min() > 0 else 1.0))
-    if np.ptp(logs) == 0 or skew(y) < SKEWED or abs(skew(logs)) > LEFT * skew(y):
+    scaled = y / np.abs(y).max()
+    squares = (scaled - scaled.mean()) ** 2
+    share = np.sort(squares)[-max(1, len(y) // 100) :].sum() / squares.sum()
+    few = f"1 % of the rows make {100 * share:.0f} % of its variance, so that few rows decide R2"
+    median = number(float(np.median(y)))
+    if _logarithms_help(y):
+        counts = bool((y % 1 == 0).all())
+        what = "whole numbers, skewed to the right" if counts else "skewed to the right"
+        return [
+            f"{target!r} is {what} (largest {number(float(y.max()))}, median {median}): {few}; "
+            "--target-transform log learns its logarithm."
+        ]
+    if share < IN_FEW:
         return []
-    counts = bool((y % 1 == 0).all())
-    squares = np.sort((y / y.max() - (y / y.max()).mean()) ** 2)
-    share = squares[-max(1, len(y) // 100) :].sum() / squares.sum()
-    what = "whole numbers, skewed to the right" if counts else "skewed to the right"
+    far = number(float(y[np.abs(scaled - np.median(scaled)).argmax()]))
     return [
-        f"{target!r} is {what} (largest {number(float(y.max()))}, median "
-        f"{number(float(np.median(y)))}): 1 % of the rows make {100 * share:.0f} % of its "
-        "variance, so that few rows decide R2; --target-transform log learns its logarithm."
+        f"{target!r} has values far from all others (the farthest {far}, median {median}): {few}. "
+        "Where they are mistakes, mend them or leave those rows out."
     ]
+
+
+def _logarithms_help(y: Floats) -> bool:
+    """Whether values (n,), none negative, are skewed to the right, and their logarithms not."""
+    if y.min() < 0:
+        return False
+    logs = np.log(y + (0.0 if y.min() > 0 else 1.0))
+    return bool(np.ptp(logs) > 0 and skew(y) >= SKEWED and abs(skew(logs)) <= LEFT * skew(y))
