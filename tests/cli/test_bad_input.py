@@ -113,6 +113,8 @@ def test_lines_are_plain_where_there_is_no_terminal(capsys, tmp_path):
         (["--seed", str(2**32)], "--seed"),
         (["--time-column", "wen"], "did you mean 'when'"),
         (["--time-column", "kind"], "neither numbers nor dates"),
+        (["--group-column", "kidn"], "did you mean 'kind'"),
+        (["--group-column", "y"], "cannot be held out by the target 'y'"),
         (["--bogus"], "--bogus"),
     ],
 )

@@ -123,3 +123,21 @@ def test_rows_are_held_out_by_one_column_of_a_table_in_memory():
         said(patients(range(80)), time_column="a", group_column="patient")
     with pytest.raises(TableError, match="--group-column holds out rows of a table in memory"):
         said(patients(range(80)), streamed=True, group_column="patient")
+
+
+def test_copies_and_subjects_are_seen_behind_identifiers_that_are_left_out():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=200), rng.normal(size=200)
+    order = rng.permutation(400)
+    twice = pd.DataFrame({"x": x[order % 200], "z": x[order % 200] ** 2, "y": y[order % 200]})
+    told = said(twice.assign(id=[f"R{k:04d}" for k in rng.permutation(400)]))
+    assert re.search(r"\d\d % of the rows are copies of others in every column but 'id'", told)
+    assert "copies of others" not in said(
+        twice.assign(x=rng.normal(size=400), id=[f"R{k:04d}" for k in range(400)])
+    )
+    who = np.repeat(np.arange(60), 5)
+    visits = pd.DataFrame({"x": rng.normal(size=300), "y": rng.normal(size=60)[who]})
+    visits["sample"] = [f"P{k}_{j}" for k in range(60) for j in range(5)]
+    told = said(visits)
+    assert re.search(r"'sample' begins alike in groups of rows \(as 'P(\d+)_\d' and 'P\1_", told)
+    assert "begins alike" not in said(visits.assign(y=rng.normal(size=300)))

@@ -205,6 +205,7 @@ THIRD = np.digitize(SUM, [-0.4, 0.4])
         (["-1", "+1", "+1"], "auto", (), ("+1", "-1"), ""),
         (["1.2", "1.10", "2.5"], "classification", (), ("1.10", "1.2", "2.5"), ""),
         (["1.0", "2.0", "2.0"], "auto", (), ("1", "2"), ""),
+        (["TRUE", "FALSE", "TRUE"], "auto", (), ("FALSE", "TRUE"), ""),
     ],
 )
 def test_classes_keep_their_text_and_rows_without_one_are_told_first(

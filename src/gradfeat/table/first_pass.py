@@ -377,6 +377,11 @@ def chosen_columns(table: Tables, request: Request) -> list[str]:
 
     Rows may be held out by a column of times that no model reads.
     """
+    if request.target in request.held_out_by:
+        raise TableError(
+            f"Rows cannot be held out by the target {request.target!r}: give the column that orders "
+            "or groups them."
+        )
     if request.target in request.ignore:
         raise TableError(
             f"The target {request.target!r} is among the columns to ignore: take it out of them, "

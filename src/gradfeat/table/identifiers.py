@@ -61,6 +61,10 @@ _PARTS = (
 )
 
 
+#: What a name begins with, up to the number or letter of a sample.
+_STEM = r"^(.*\w)[-_/. ]+\w{1,4}$"
+
+
 def identifiers(
     inputs: pd.DataFrame,
     once: pd.DataFrame,
@@ -348,3 +352,26 @@ def about_subjects(found: Mapping[str, str], target: str) -> list[str]:
         f"below may not hold for new groups. --group-column {next(iter(found))!r} tests on groups "
         "that were not learned from."
     ]
+
+
+def about_stems(inputs: pd.DataFrame, names: Sequence[str], code: Floats, target: str) -> list[str]:
+    """A remark on identifiers that begin with the name of a subject, as P42_1 and P42_2 do.
+
+    `names` are columns that are left out, `code` (n, c) targets of the first rows.
+    """
+    for name in names:
+        column = inputs[name].iloc[: len(code)]
+        if is_numbers(column):
+            continue
+        stem = column.astype("str").str.extract(_STEM, expand=False)
+        if stem.isna().any() or not subjects({"subject": stem}, code, ["subject"]):
+            continue
+        first = stem[stem.duplicated(keep=False)].iloc[0]
+        some = column[stem == first].astype("str").iloc[:2].tolist()
+        return [
+            f"{name!r} begins alike in groups of rows (as {some[0]!r} and {some[1]!r} do), between "
+            f"which most of the variance of {target!r} lies: rows of the same group are learned "
+            "from and tested on, and the scores below may not hold for new groups. A column of "
+            "what they begin with, as --group-column, tests on new ones."
+        ]
+    return []

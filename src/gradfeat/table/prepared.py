@@ -43,7 +43,13 @@ from gradfeat.table.row_sample import (
     has_value,
     held_out,
 )
-from gradfeat.table.screening import about_tails, left_out_notes, screen, target_codes
+from gradfeat.table.screening import (
+    EQUAL_ROWS,
+    about_tails,
+    left_out_notes,
+    screen,
+    target_codes,
+)
 from gradfeat.table.split import parse_groups, parse_time, split_rows
 from gradfeat.table.target import (
     AS_IS,
@@ -56,9 +62,6 @@ Floats = NDArray[np.float64]
 
 #: Bytes of encoded rows in a block, and rows that are encoded at once in any case.
 BLOCK_BYTES, LEAST_ROWS = 2**26, 1024
-
-#: Share of rows that are copies from which this is said.
-EQUAL_ROWS = 0.1
 
 
 def target_values(column: pd.Series, classes: tuple[str, ...]) -> Floats:

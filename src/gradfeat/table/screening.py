@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata, skew
 
-from gradfeat.drawing.numbers import number
+from gradfeat.drawing.numbers import number, percent
 from gradfeat.rows.sources.tables import selected
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.identifiers import (
@@ -18,6 +18,7 @@ from gradfeat.table.identifiers import (
     about_identifiers,
     about_named,
     about_order,
+    about_stems,
     about_subjects,
     identifiers,
     numbers_of_rows,
@@ -103,12 +104,34 @@ def screen(
         *about_order(numbers, alone, target),
         *about_named([n for n in others if n not in numbers], once, alone, target, option),
         *about_subjects(again, target),
+        *_about_rows_behind(inputs, y, [*left_out]),
+        *about_stems(inputs, [*left_out], code, target),
         *about_leaks({n: read[n] for n in telling}, alone, y, code, target, classes),
         *about_named_classes(selected(inputs, sentences), y, labels, target),
         *([] if classes else about_sums({n: read[n] for n in others}, y, target)),
         *_about_copies(selected(inputs, others)),
     ]
     return Screened(left_out, tuple(remarks))
+
+
+#: Share of rows that are copies from which this is said.
+EQUAL_ROWS = 0.1
+
+
+def _about_rows_behind(inputs: pd.DataFrame, y: Floats, left_out: Sequence[str]) -> list[str]:
+    """A remark on rows that are copies but for identifiers, which hid that they are."""
+    if not left_out or len(left_out) == inputs.shape[1]:
+        return []
+    rest = inputs.drop(columns=list(left_out))
+    share = 1 - len(_each_once(rest, y)) / len(inputs)
+    hidden = 1 - len(_each_once(inputs, y)) / len(inputs)
+    if share - hidden < EQUAL_ROWS:
+        return []
+    return [
+        f"{percent(share)} of the rows are copies of others in every column but "
+        f"{names_of(left_out)}: some are learned from and some tested on, so that scores may be "
+        "too good for rows that are new."
+    ]
 
 
 def left_out_notes(inputs: pd.DataFrame, left_out: Mapping[str, str]) -> list[ColumnNote]:

@@ -347,8 +347,8 @@ def written_classes(
 ) -> WrittenClasses:
     """How the classes of a text are written that are stored as numbers or truth values.
 
-    They are taken as they are written where this differs from how their numbers are, such as +1,
-    or there is one truth value alone beside the word.
+    They are taken as they are written where this differs from how their numbers or truth values
+    are, such as +1 or TRUE, or there is one truth value alone beside the word.
     """
     values = column_of(found.table, "value")
     number = is_numbers(values)
@@ -364,8 +364,8 @@ def written_classes(
     words = {word: n for word, n in counts.items() if word in MISSING_WORDS}
     often = sum(words.values()) > FREQUENT * len(text)
     texts = {t.strip().removesuffix(".0") for t in counts if t not in words}
-    plain = {f"{value:.15g}" for value in values} if number else texts
-    rewritten = texts != plain and len(texts) == len(plain)
+    plain = {f"{value:.15g}" if number else str(value) for value in values}
+    rewritten = texts != plain and len(texts) == len(plain) and (number or not words)
     word = max(words, key=lambda word: words[word]) if often else ""
     return WrittenClasses(rewritten or (word != "" and not number and len(values) == 1), word)
 

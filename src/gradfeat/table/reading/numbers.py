@@ -15,7 +15,6 @@ from pandas.api import types
 from gradfeat.drawing.numbers import percent
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.rows.sources.words import listing, written_twice
-from gradfeat.table.reading.decide import far_from
 from gradfeat.table.reading.number_formats import (
     FEET,
     FRACTION,
@@ -28,6 +27,7 @@ from gradfeat.table.reading.number_formats import (
     is_money,
     taken_apart,
 )
+from gradfeat.table.reading.parts import far_from
 from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
