@@ -379,8 +379,8 @@ def chosen_columns(table: Tables, request: Request) -> list[str]:
     """
     if request.target in request.held_out_by:
         raise TableError(
-            f"Rows cannot be held out by the target {request.target!r}: give the column that orders "
-            "or groups them."
+            f"Rows cannot be held out by the target {request.target!r}: give the column that "
+            "orders or groups them."
         )
     if request.target in request.ignore:
         raise TableError(
