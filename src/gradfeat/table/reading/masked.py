@@ -147,3 +147,21 @@ def declared(table: Tables, values: Sequence[str]) -> Tables:
     missing = DeclaredMissing(tuple(values))
     missing.check(table.names)
     return MaskedTables(table, missing)
+
+
+#: Values so many ranges of the training rows beyond these are told at predict.
+_FAR_RANGES = 5
+
+
+def far_from(values: NDArray[np.float64], ends: tuple[float, ...]) -> tuple[NDArray[np.bool_], str]:
+    """Which values (n,) lie beyond the `ends` of training rows by many ranges, and that in words.
+
+    >>> far_from(np.array([5.0, 5_000.0]), (0.0, 10.0))[0].tolist()
+    [False, True]
+    """
+    low, high = ends or (-np.inf, np.inf)
+    far = _FAR_RANGES * (high - low) if high > low else np.inf
+    words = (
+        f"beyond {low:g} to {high:g}, all of the training rows, by over {_FAR_RANGES} such ranges"
+    )
+    return (values < low - far) | (values > high + far), words

@@ -15,6 +15,7 @@ from pandas.api import types
 from gradfeat.drawing.numbers import percent
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.rows.sources.words import listing, written_twice
+from gradfeat.table.reading.masked import far_from
 from gradfeat.table.reading.number_formats import (
     FEET,
     FRACTION,
@@ -27,7 +28,6 @@ from gradfeat.table.reading.number_formats import (
     is_money,
     taken_apart,
 )
-from gradfeat.table.reading.parts import far_from
 from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
