@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from gradfeat.errors import TableError
 from gradfeat.rows.source import Piece
