@@ -8,7 +8,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 import samples
@@ -58,6 +58,7 @@ def _parameter(param: Any) -> dict[str, Any]:
     about = param.type_descriptor
     kind, asked = about.annotation, about.parameter_info
     choices = [str(one.value) for one in kind] if is_enum(kind) else []
+    choices = [*get_args(kind)] if get_origin(kind) is Literal else choices
     found = {
         "type": "choice" if choices else kind.__name__,
         "required": param.required,
