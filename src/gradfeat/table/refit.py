@@ -67,7 +67,7 @@ def refit_model(
     X, unread = encoder.encoded(frame)
     X = X[found.rows]
     if strict:
-        if lost:
+        if lost and remarks:
             raise TableError(f"Strict, and not every target can be read: {' '.join(remarks)}")
         refuse_unread(unread, table)
     estimator = source.refit_head(X[split.train], found.values[split.train])
