@@ -24,7 +24,6 @@ from gradfeat.theory.online_sgd import SphereSGD
 from gradfeat.theory.patterns import PatternLaw
 from gradfeat.theory.reused_sample_errors import reused_sample_errors
 from gradfeat.theory.rfm_rounds import rfm_rounds
-from gradfeat.theory.ridge_errors import learned_shares
 from gradfeat.theory.second_step import second_gradient
 from gradfeat.theory.shi22_moments import gradient_moments, leading_signal, population_step
 from gradfeat.theory.teacher import Teacher
@@ -339,7 +338,6 @@ def shares() -> None:
         mean, error = np.mean(found, 0), np.std(found, 0, ddof=1) / math.sqrt(draws)
         etas = n ** np.array(alphas)
         theory = finite_step_share(*setting, target, part=SQUARE, eta=etas, n=n)
-        theory += learned_shares(*setting, n)[1]
         for row in zip(alphas, mean, error, theory, strict=True):
             print(
                 "| {:g} | {:,} | {:.4f} ± {:.4f} | {:.4f} |".format(row[0], n, *row[1:]), flush=True

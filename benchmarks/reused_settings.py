@@ -112,7 +112,8 @@ def main() -> None:
     options.add_argument("--settings", type=int, default=24)
     options.add_argument("--draws", type=int, default=20)
     asked = options.parse_args()
-    reused_features.MOST_LABELS = math.inf  # looks beyond where the formula gives nan
+    for bound in ("MOST_LABELS", "MOST_SPREAD", "MOST_TURN"):  # beyond, the formula gives nan
+        setattr(reused_features, bound, math.inf)
     print("| share | sigma | target | noise | n | alpha | training | test |\n" + "|---" * 8 + "|")
     for one in sorted(map(Setting.of, range(asked.settings)), key=lambda one: one.share):
         target, alpha = one.teacher.target, math.log(one.eta) / math.log(one.n)

@@ -43,7 +43,7 @@ _DIRECTION, _COLUMNS = "theory/gradient_direction.py", "theory/column_gain.py"
 _RIDGE, _FINITE = "theory/ridge_errors.py", "theory/finite_step_errors.py"
 _RESOLVENT, _SPIKES = "theory/step_resolvent.py", "theory/one_step_spectrum.py"
 _SPECTRUM, _REUSED = "theory/one_step_spectrum.py", "theory/reused_sample_errors.py"
-_FEATURES = "theory/feature_resolvent.py"
+_FEATURES, _REUSED_FEATURES = "theory/feature_resolvent.py", "theory/reused_features.py"
 _ONLINE, _COMMITTEE = "theory/online_sgd.py", "theory/committee.py"
 _LAZY = "theory/kernel_flow.py"
 _TIMES = "catalogue/benarous21_times.py"
@@ -99,8 +99,14 @@ MUTATIONS: Final = (
              "self.phi * (d + 2) / 2", "self.phi * (d + 2)", (FINITE,)),
     Mutation("squares of the step's direction not held", _FINITE, "squared / (d * (d + 2))",
              "0 * squared / (d * (d + 2))", (FINITE,)),
+    Mutation("labels that turn neurons are not looked at", _REUSED_FEATURES,
+             "turned <= MOST_TURN", "turned <= 100", ("tests/theory/test_predicted_errors.py",)),
+    Mutation("the spread of a label over neurons is not looked at", _REUSED_FEATURES,
+             "spread <= MOST_SPREAD", "spread <= 1e9", ("tests/theory/test_predicted_errors.py",)),
+    Mutation("outliers where the gradient's rest is not small", _SPIKES,
+             "* size > MOST_TURNED", "* size > 1e9", (SPECTRUM,)),
     Mutation("functions of degree 2 as noise on reused rows", _REUSED, "4 * bend**2 * g * tau",
-             "0 * bend**2 * g * tau", (REUSED,)),
+             "0 * bend**2 * g * tau", (START,)),
     Mutation("sign of beta's part along W0^T a", _FINITE, "grid.m - initial * a * moved[:, :K]",
              "grid.m + initial * a * moved[:, :K]", (FINITE,)),
     Mutation("sign of a neuron's length along beta in its column", _FINITE,

@@ -12,7 +12,14 @@ from ..maths.multi_hermite import MultiHermite
 from ..maths.step_names import Residual, RowLaw, lengths_vary
 from .gradient_direction import MOST_REST, GradientDirection, gradient_direction, rest_share
 from .head_law import GAUSSIAN_HEAD, HeadLaw
-from .ridge_errors import RidgeErrors, feature_limit, moments, random_feature_errors
+from .ridge_errors import (
+    MOST_CUBIC,
+    RidgeErrors,
+    cubic_share,
+    feature_limit,
+    moments,
+    random_feature_errors,
+)
 from .step_resolvent import (
     K_MAX,
     SECOND,
@@ -54,7 +61,8 @@ def finite_step_errors(
     has of w_j. It matters from about alpha = 0.3 on where activation and target both have a degree
     2: its signal lowers the errors, its noise raises them, and simulations show about neither. At
     eta = sqrt(N), n_0 = d/2 it raises test errors by 2 to 4 %.
-    Returns nan where its mean square is above .35 of the first weights' (`rest_share`): it is then
+    Returns nan where features of degree 3 are learned (`cubic_share` above a tenth), and where the
+    rest's mean square is above .35 of the first weights' (`rest_share`): it is then
     not alike in all directions, and simulated errors are more than 3 % above.
     Raises ValueError when a number is out of its range, f_0 has a random mean, or f_0 is in the
     residual and the head's law has one.
@@ -188,6 +196,9 @@ class _Step:
         phi, psi, teacher, own = cell.phi, cell.psi, cell.teacher, cell.gradient_phi
         width = cell.n * phi / psi
         direction = gradient_direction(own, self.activation, teacher, self.residual, width)
+        share = cubic_share(phi, cell.n * phi, cell.start[0] * cell.start[1], self.activation)
+        if share > MOST_CUBIC:
+            return None
         if rest_share(cell.eta, width, own, direction, self.activation) > MOST_REST:
             return None
         step = {"eta": cell.eta, "phi": own, "width": width}

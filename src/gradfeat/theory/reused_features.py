@@ -23,6 +23,8 @@ from .reused_rows import ReusedRows
 LEAST_MASS, U_NODES, R_NODES, SMOOTH = 1e-7, 15, 21, 32
 #: The largest `label_share`, and share of E sigma'^2 in 4 c_2^2, at which errors are predicted.
 MOST_LABELS, MOST_BEND = 1.2, 0.5
+#: The largest `label_spread`, `turn`, and share that features hold of a function of degree 2.
+MOST_SPREAD, MOST_TURN, MOST_QUADRATIC = 1.0, 0.5, 0.1
 #: What `label_share` times the rows is below where a step changes nothing.
 NOTHING = 1e-3
 
@@ -115,13 +117,42 @@ def bend_share(activation: Activation) -> float:
     return 4 * bend**2 / activation.derivative_second_moment()
 
 
+def label_spread(
+    eta: float, width: float, rows: ReusedRows, activation: Activation, level: float
+) -> float:
+    """eta^2/N phi^2 (E sigma'^4 - (E sigma'^2)^2) E r^4/E r^2 over `level`.
+
+    A row's own label moves neuron j's feature of it by eta a_j phi r sigma'(z)^2. Columns have the
+    mean over z, and this is the variance beside, in units of z/g + c_{>1}^2, what the bulk has of a
+    row alone: cubic activations have a large one at small steps.
+    """
+    z, mass = _rule(activation)
+    slopes = activation.derivative_values(z) ** 2
+    spread = float(mass @ slopes**2 - (mass @ slopes) ** 2) / activation.derivative_second_moment()
+    return label_share(eta, width, rows, activation) * spread / level
+
+
+def turn(eta: float, width: float, rows: ReusedRows, activation: Activation) -> float:
+    """eta/sqrt(N) 2 |c_2| 2 sqrt(phi E r^2): how far X^T diag(r) X/n turns a neuron of unit length.
+
+    Through the part 2 c_2 z of sigma'(z) the gradient has 2 c_2 a_j w_j X^T diag(r) X/n, a matrix
+    of all labels with singular values of up to about 2 sqrt(phi E r^2).
+    """
+    bend = abs(float(activation.hermite_coefficients(2)[2]))
+    power = float(rows.mass @ rows.residual**2)
+    return 4 * eta / math.sqrt(width) * bend * math.sqrt(rows.phi * power)
+
+
 def is_settled(
-    eta: float, width: float, n: float, rows: ReusedRows, activation: Activation
+    eta: float, width: float, n: float, rows: ReusedRows, activation: Activation, level: float
 ) -> bool:
     """Whether columns beside the bulk of random features describe the features of n rows."""
     share = label_share(eta, width, rows, activation)
+    spread = label_spread(eta, width, rows, activation, level)
+    turned = turn(eta, width, rows, activation)
     bends = bend_share(activation) > MOST_BEND and share * n > NOTHING
-    return share <= MOST_LABELS and not bends
+    small = share <= MOST_LABELS and spread <= MOST_SPREAD and turned <= MOST_TURN
+    return small and not bends
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from ..maths.activations import Activation
 from ..maths.ranges import not_negative, positive
 from ..maths.step_names import Residual, RowLaw
 from .head_law import GAUSSIAN_HEAD, HeadLaw
-from .reused_features import ReusedFeatures, is_settled
+from .reused_features import MOST_QUADRATIC, ReusedFeatures, is_settled
 from .reused_rows import Bulk, ReusedRows
-from .ridge_errors import RidgeErrors, feature_limit, moments
+from .ridge_errors import MOST_CUBIC, RidgeErrors, cubic_share, feature_limit, moments
 from .teacher import Teacher
 
 #: Step of derivatives in the complex plane.
@@ -50,9 +50,12 @@ def reused_sample_errors(
     Regime: n, d, N to infinity in proportion, alpha < 1/2. All powers of the step are kept in the
     columns; the bulk is that of random features, to which a step adds parts of size eta^2/N = n^{2
     alpha - 1} psi/phi. They matter most on rows with large labels: as simulated, errors are within
-    5 % of the prediction up to a `label_share` of .25, 15 % up to .64 and 26 % up to 1.03.
-    Returns nan where eta is sqrt(n) or more, where `label_share` is above 1.2, and where 4 c_2^2
-    is above half of E sigma'^2 (`bend_share`: simulated losses are up to 22 % above at one half).
+    5 % of the prediction up to a `label_share` of .25 and 15 % up to .64, from 400 rows on; at 160
+    rows those of a `turn` of .25 are 12 % above it.
+    Returns nan where eta is sqrt(n) or more, where `label_share` is above 1.2, `label_spread`
+    above 1 or `turn` above .5 (simulated losses are up to 52 % above there), where 4 c_2^2 is above
+    half of E sigma'^2 (`bend_share`), and where features of degree 2 or 3 hold more than a tenth of
+    a function (few inputs beside rows: simulated errors are 12 % below there, and 20 % at a fifth).
     Raises ValueError when a number is out of its range, or f_0 has a random mean.
     Source: derived here for Moniri24's learner with one sample; checked by simulation.
 
@@ -135,16 +138,16 @@ class _Setting:
         """At this eta and n; or where columns of these powers of a are free."""
         self.head.centred("a head on reused rows")
         arrays = np.broadcast_arrays(phi, psi, penalty, eta, n, self.teacher.noise)
-        few = arrays[4] if powers is None else np.inf
-        limit = feature_limit(arrays[0], arrays[1], self.activation, self.law, few)
+        every = arrays[4] if powers is None else np.inf
+        limit = feature_limit(arrays[0], arrays[1], self.activation, self.law, every)
         traces = limit.traces(arrays[2])
-        parts = traces.g, traces.m1, traces.dg, traces.dm1, traces.constant
+        parts = traces.g, traces.m1, traces.m22, traces.dg, traces.dm1, traces.constant
         every = (np.broadcast_to(part, arrays[0].shape) for part in (*arrays, *parts))
-        linear = moments(self.activation)[1]
+        _, linear, beyond = moments(self.activation)
         bend = float(self.activation.hermite_coefficients(2)[2])
         found = []
         for one in zip(*(np.asarray(part, np.float64).ravel() for part in every), strict=True):
-            p, q, lam, step, size, noise, g, tau, dg, dtau, constant = one
+            p, q, lam, step, size, noise, g, tau, m22, dg, dtau, constant = one
             not_negative(eta=step)
             positive(n=size)
             if not step < np.sqrt(size):
@@ -153,7 +156,12 @@ class _Setting:
             width, ratio, moving = size * p / q, q / p, 1j * TINY
             teacher = Teacher(self.teacher.target, noise)
             rows = ReusedRows.of(p, self.activation, teacher, self.residual, width)
-            if powers is None and not is_settled(step, width, size, rows, self.activation):
+            few = 1 - m22 / tau > MOST_QUADRATIC
+            level, sigma = lam * ratio / g + beyond, self.activation
+            cubic = cubic_share(p, size * p, g * tau, sigma) > MOST_CUBIC
+            if powers is None and (
+                few or cubic or not is_settled(step, width, size, rows, sigma, level)
+            ):
                 found.append((np.nan, np.nan, np.nan))
                 continue
             g, z = g + moving * dg / ratio, lam * ratio + moving

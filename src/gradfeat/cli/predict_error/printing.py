@@ -32,7 +32,6 @@ from gradfeat.drawing.numbers import (
 )
 from gradfeat.theory.column_gain import MOST_POWERS
 from gradfeat.theory.predicted_errors import Prediction, sees_nothing
-from gradfeat.theory.reused_features import MOST_BEND, bend_share
 from gradfeat.theory.ridge_errors import RidgeErrors
 from gradfeat.theory.teacher import Teacher
 
@@ -306,10 +305,12 @@ def advice(setting: PredictionSetting, found: Sequence[Prediction]) -> str:
     known = [one for one in found if math.isfinite(float(one.errors.test_error))]
     if not known:
         reused = setting.options.sample == "reused"
-        if reused and bend_share(setting.activation) > MOST_BEND:
+        if math.isfinite(float(setting.predicted(0.0).errors.test_error)):
+            new = ", or new rows (--sample fresh)" if reused else ""
+            return f"No test error is predicted for this step: take a smaller one{new}."
+        if reused and math.isfinite(float(found[0].random_features.test_error)):
             return "No test error is predicted at any step on these rows: --sample fresh takes new."
-        new = ", or new rows (--sample fresh)" if reused else ""
-        return f"No test error is predicted for this step: take a smaller one{new}."
+        return "No test error is predicted at these sizes, at no step."
     best = min(known, key=lambda one: float(one.errors.test_error))
     if best.eta == 0:
         return "None of these steps is predicted to do better than random features without a step."
