@@ -148,7 +148,7 @@ def test_dates_with_day_and_month_turned_are_said_to_misread_others():
     cells = [*(day.strftime("%m/%d/%Y") for day in DAYS), "soon"]
     strange, turned = plan.encode(pd.Series(cells)).unread
     assert "day first, but some with the month first" in turned.what
-    assert (strange.what, strange.cells, strange.row) == ("date from 1678 to 2261", 1, len(DAYS))
+    assert (strange.what, strange.cells, strange.row) == ("date", 1, len(DAYS))
 
 
 @pytest.mark.parametrize("write", ["{0}{1}.50", "{1}.50 {0}"])

@@ -58,7 +58,7 @@ def test_a_table_without_a_column_is_refused(model):
 
 
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # of scikit-learn's own product
-@pytest.mark.filterwarnings("ignore:Read, though training rows have none so")
+@pytest.mark.filterwarnings("ignore:Read, though most training rows are otherwise")
 def test_predictions_that_are_no_finite_numbers_are_refused_with_their_count(tmp_path):
     """In a file of pieces, and in memory; of a linear model whose products pass the floats."""
     few = pd.DataFrame({"x": np.arange(8.0)})
@@ -251,7 +251,7 @@ class Steep(LinearRegression):
             return 1e300 * super().predict(X)
 
 
-@pytest.mark.filterwarnings("ignore:Read, though training rows have none so")
+@pytest.mark.filterwarnings("ignore:Read, though most training rows are otherwise")
 def test_predictions_that_are_not_finite_are_refused_with_their_rows(tmp_path):
     X = pd.DataFrame({"a": np.linspace(0.0, 1.0, 40)})
     model = TableModel(Steep()).fit(X, X["a"])
@@ -274,7 +274,7 @@ class Unsure(LogisticRegression):
         return np.where(np.abs(X[:, :1]) > 5, np.nan, super().predict_proba(X))
 
 
-@pytest.mark.filterwarnings("ignore:Read, though training rows have none so")
+@pytest.mark.filterwarnings("ignore:Read, though most training rows are otherwise")
 def test_no_class_comes_from_blank_probabilities():
     X = pd.DataFrame({"a": np.linspace(-1.0, 1.0, 40)})
     model = TableModel(Unsure()).fit(X, np.where(X["a"] > 0, "p", "q"))

@@ -364,8 +364,9 @@ def test_times_of_day_of_more_writers(cell):
 
 
 def test_names_of_months_in_each_language_come_in_order():
-    rows = [row.split() for row in date_cells._LANGUAGES.strip().splitlines()]
-    assert {len(row) for row in rows} == {12}
+    words = date_cells._LANGUAGES.split()
+    rows = [words[k : k + 12] for k in range(0, len(words), 12)]
+    assert len(words) % 12 == 0
     months = {
         name: {1 + row.index(name) for row in rows if name in row} for r in rows for name in r
     }
@@ -517,10 +518,10 @@ def test_years_beyond_nanoseconds():
 def test_numbers_later_in_another_format():
     encoder = TableEncoder().fit(pd.DataFrame({"x": ["1.5", "2.25", "3"]}))
     X, unread = encoder.encoded(pd.DataFrame({"x": ["1,5", "1,234", "1,234,567", "2 %"]}))
-    assert X[:, 0].tolist() == [1.5, 2.25, 1234567.0, 2.0]  # of two possible numbers none
+    assert X[:, 0].tolist() == [1.5, 1.234, 1234567.0, 2.0]  # 1234 is far from all others
     assert [(one.cells, one.example, one.read) for one in unread] == [
+        (1, "1,234", True),
         (1, "2 %", True),
-        (1, "1,234", False),
     ]
 
 

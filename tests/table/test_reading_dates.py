@@ -11,6 +11,7 @@ from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import with_places
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.predict import Predictor
+from gradfeat.table.reading import clocks, date_cells
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import unread_sentence
@@ -156,7 +157,7 @@ def test_a_later_file_with_another_order_is_told_whole_and_in_parts(tmp_path):
     frame = pd.DataFrame({"d": DAYS.dt.strftime("%Y-%m-%d"), "y": np.arange(200.0)})
     model = TableModel(LinearRegression()).fit(frame[["d"]], frame["y"])
     rows = pd.DataFrame({"d": ["soon", *DAYS.dt.strftime("%m/%d/%Y")]})
-    with pytest.warns(UserWarning, match=r"no date from 1678.*tell day from month") as caught:
+    with pytest.warns(UserWarning, match=r"no date \(.*tell day from month") as caught:
         model.predict(rows)
     rows.to_csv(tmp_path / "n.csv", index=False)
     predictor = Predictor(model)
@@ -219,3 +220,56 @@ def test_a_number_alone_is_no_duration_where_no_training_row_had_one():
 )
 def test_powers_of_ten_codes_and_links(cells, kind):
     assert plan_column("x", pd.Series(cells * (1 if len(cells) > 9 else 20))).kind == kind
+
+
+FIFTH_OF_MAY = {
+    "5 Mei 2021": "Indonesian",
+    "5. toukokuuta 2021": "Finnish",
+    "2021. május 5.": "Hungarian",
+    "5 mai 2021": "Romanian",
+    "5 травня 2021": "Ukrainian",
+    "5 Μαΐου 2021": "Greek",
+    "令和3年5月5日": "Japanese",
+    "[05/May/2021:00:00:00 +0000]": "of servers",
+}
+
+
+@pytest.mark.parametrize("cell", FIFTH_OF_MAY)
+def test_dates_of_more_languages_and_of_servers(cell):
+    written = date_cells.written_dates(np.array([cell], dtype=object))
+    assert (written.found[0], written.year[0], written.month[0], written.day[0]) == (1, 2021, 5, 5)
+
+
+@pytest.mark.parametrize("way", ["%d%m%Y", "%m%d%Y", "%Y%m%d"])
+def test_eight_digits_that_are_all_days_are_dates_in_any_order(way):
+    days = pd.date_range("2019-01-01", periods=300, freq="3D")
+    plan = plan_column("visit", pd.Series(days.strftime(way)))
+    assert plan.kind == "date"
+    assert plan.assumption.startswith("Every number of 'visit' is a day of the calendar: ")
+    years = plan.encode(pd.Series(days.strftime(way))).parts["_year"]
+    assert years.tolist() == days.year.tolist()
+
+
+@pytest.mark.parametrize("first", [31_000_000, 10_000_000])
+def test_eight_digits_that_are_not_all_days_stay_numbers(first):
+    assert plan_column("visit", pd.Series([str(first + 7 * k) for k in range(300)])).kind != "date"
+
+
+def test_day_numbers_of_spreadsheets_beside_dates_are_dates_and_told():
+    days = pd.date_range("2019-01-01", periods=300, freq="3D")
+    counted = (days - pd.Timestamp("1899-12-30")).days.astype(str)
+    cells = np.where(np.arange(300) % 3 == 1, counted, days.strftime("%Y-%m-%d"))
+    plan = plan_column("visit", pd.Series(cells))
+    found = plan.encode(pd.Series(cells))
+    assert found.parts["_year"].tolist() == days.year.tolist()
+    (told,) = found.unread
+    assert (told.cells, told.read) == (100, True)
+    others = np.where(np.arange(300) % 3 == 1, "21000", days.strftime("%Y-%m-%d"))
+    assert plan_column("visit", pd.Series(others)).kind != "date"
+
+
+@pytest.mark.parametrize(
+    ("cell", "days"), [("P2Y3M", 2.25 * 365.25), ("P12M", 365.25), ("1 s 250 ms", 1.25 / 86_400)]
+)
+def test_lengths_of_years_months_and_milliseconds(cell, days):
+    assert clocks.durations(np.array([cell], dtype=object))[0] == pytest.approx(86_400 * days)

@@ -18,7 +18,7 @@ from gradfeat.rows.sources.words import listing
 from gradfeat.table.leaks import names_of
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan
-from gradfeat.table.reading.decide import about_codes_for_missing, about_first_day, plan_columns
+from gradfeat.table.reading.decide import about_codes_for_missing, about_end_days, plan_columns
 from gradfeat.table.reading.masked import DeclaredMissing
 from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.numbers import NumberPlan
@@ -356,7 +356,7 @@ def _note(
     if plan.kind == "number":
         remarks.append(about_codes_for_missing(plan.name, block.parts[""]))
     if plan.kind == "date":
-        remarks.append(about_first_day(plan.name, block.parts["_seconds"]))
+        remarks.append(about_end_days(plan.name, block.parts["_seconds"]))
     said = " ".join(remark for remark in remarks if remark)
     word, share = _word_of_gaps(column) if plan.kind in _OF_WORDS else ("", 0.0)
     note = ColumnNote(plan.name, plan.kind, distinct, missing + lost, treatment, said)

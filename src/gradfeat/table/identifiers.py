@@ -118,11 +118,14 @@ def _name(known: pd.Series, first: pd.Series, code: Floats, encoder: TableEncode
     words = f"{_own_values(known)}, such as {str(known.iloc[0])!r}"
     if texts.str.contains(r"\s").mean() <= 1 - ONE_WORD:
         one = plan.kind == "numbers" and len(plan.encode(some.head(FEWEST_ROWS)).parts) == 1
-        return words if known.dtype.kind in "OUST" and (plan.kind == "text" or one) else ""
+        doubt = f". {plan.assumption.removesuffix('.')}" if plan.kind == "text" else ""
+        named = known.dtype.kind in "OUST" and (plan.kind == "text" or one)
+        return words + doubt.removesuffix(". ") if named else ""
     if plan.kind != "text" or texts.str.len().median() > NAME_LENGTH:
         return ""
     tells = _tells(np.column_stack([*plan.encode(first).parts.values()]), code)
-    return "" if tells else f"{words}, and similar ones have no similar targets"
+    doubt = f". {plan.assumption.removesuffix('.')}" if plan.assumption else ""
+    return "" if tells else f"{words}, and similar ones have no similar targets{doubt}"
 
 
 def _tells(X: Floats, code: Floats) -> bool:

@@ -149,7 +149,7 @@ _LENGTH = re.compile(
     re.ASCII,
 )
 _ISO_LENGTH = re.compile(
-    r"(?P<sign>-)?P(?:(?P<w>\d+)W)?(?:(?P<d>-?\d+)D)?"
+    r"(?P<sign>-)?P(?:(?P<y>\d+)Y)?(?:(?P<mo>\d+)M)?(?:(?P<w>\d+)W)?(?:(?P<d>-?\d+)D)?"
     r"(?:T(?:(?P<H>\d+)H)?(?:(?P<M>\d+)M)?(?:(?P<S>\d+(?:\.\d+)?)S)?)?",
     re.ASCII,
 )
@@ -158,7 +158,10 @@ _IN_WORDS = re.compile(
     rf"(?P<sign>-)?(?:(?P<d>{_NUMBER}) ?(?:d|(?i:days?|tage?)){_THEN})?"
     rf"(?:(?P<H>{_NUMBER}) ?(?:h|(?i:hrs?|hours?|std|stunden?|heures?)){_THEN})?"
     rf"(?:(?P<M>{_NUMBER}) ?(?:m|(?i:mins?|minuten?|minutes?)){_THEN})?"
-    rf"(?:(?P<S>{_NUMBER}) ?(?:s|(?i:secs?|sek|seconds?))\.?)?",
+    rf"(?:(?P<S>{_NUMBER}) ?(?:s|(?i:secs?|sek|seconds?))\.?{_THEN[3:]})?"
+    rf"(?:(?P<ms>{_NUMBER}) ?(?:ms|(?i:msecs?|milliseconds?)))?"
+    rf"(?:(?P<us>{_NUMBER}) ?(?:[uµμ]s|(?i:microseconds?)))?"
+    rf"(?:(?P<ns>{_NUMBER}) ?(?:ns|(?i:nanoseconds?)))?",
     re.ASCII,
 )
 #: Ages: a bare m is of months beside years alone, and all over a column of such.
@@ -173,6 +176,7 @@ _AGE, _AGE_OF_MONTHS = (
     for bare in ("(?(y)m|(?!))", "m")
 )
 _DAYS = {"y": 365.25, "mo": 365.25 / 12, "w": 7.0, "d": 1.0}
+_PARTS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 #: Minutes and seconds of a lap, or seconds alone.
 _LAP = re.compile(r"(?:(?P<M>\d+):(?=\d{2}))?(?P<S>\d{1,2}[.,]\d+)", re.ASCII)
 
@@ -192,7 +196,7 @@ def _time_of_day(text: str) -> float:
         return np.nan
     hours, half = int(m["H"] or m["hour"]), (m["half"] or m["part"] or "").lower()
     minutes, seconds = int(m["M"] or 0), int(m["S"] or 0)
-    good = 0 < hours < 13 if half else hours < 24
+    good = 0 < hours < 13 if half else hours < 24 or (hours, minutes, seconds) == (24, 0, 0)
     if not good or minutes > 59 or seconds > 59:
         return np.nan
     hours = hours % 12 + 12 * (half == "p") if half else hours
@@ -249,11 +253,12 @@ def _duration(text: str, months: bool, bare: bool) -> float:
         return 60.0 * int(lap["M"] or 0) + float(lap["S"].replace(",", "."))
     m = _LENGTH.fullmatch(text) or _ISO_LENGTH.fullmatch(text) or _IN_WORDS.fullmatch(text)
     groups = {} if m is None else m.groupdict()
-    if not any(groups.get(key) for key in ("w", "d", "H", "M", "S")):
+    if not any(groups.get(key) for key in (*_DAYS, *"HMS", *_PARTS)):
         return _age(text, _AGE)
     sign = -1.0 if groups["sign"] else 1.0
-    days = 86400.0 * (7 * int(groups.get("w") or 0) + float(groups["d"] or 0))
+    days = sum(_DAY * float(groups.get(key) or 0) * size for key, size in _DAYS.items())
     seconds = float((groups["S"] or "0").replace(",", "."))
+    seconds += sum(float(groups.get(key) or 0) * size for key, size in _PARTS.items())
     rest = 3600.0 * float(groups["H"] or 0) + 60 * float(groups["M"] or 0) + seconds
     return days + sign * rest if m is not None and m.re is _LENGTH else sign * (days + rest)
 
@@ -262,4 +267,4 @@ def _age(text: str, way: re.Pattern[str]) -> float:
     m = way.fullmatch(text) if text else None
     if m is None:
         return np.nan
-    return 86400.0 * sum(float(m[key] or 0) * days for key, days in _DAYS.items())
+    return _DAY * sum(float(m[key] or 0) * days for key, days in _DAYS.items())

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 pc: Any = pyarrow.compute
 
 #: Names of months: English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish,
-#: Polish, Russian, Czech, Turkish.
+#: Polish, Russian, Czech, Turkish, Indonesian, Finnish, Hungarian, Romanian, Ukrainian, Greek,
+#: Slovak, Slovene, Catalan, Bulgarian, Estonian.
 _LANGUAGES = """
 january february march april may june july august september october november december
 januar februar märz april mai juni juli august september oktober november dezember
@@ -40,6 +41,28 @@ stycznia lutego marca kwietnia maja czerwca lipca sierpnia września październi
 январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
 ledna února března dubna května června července srpna září října listopadu prosince
 ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık
+januari februari maret april mei juni juli agustus september oktober november desember
+jan feb mar apr mei jun jul agu sep okt nov des
+tammikuu helmikuu maaliskuu huhtikuu toukokuu kesäkuu heinäkuu elokuu syyskuu lokakuu marraskuu
+joulukuu
+tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta heinäkuuta elokuuta syyskuuta
+lokakuuta marraskuuta joulukuuta
+január február március április május június július augusztus szeptember október november december
+jan febr márc ápr máj jún júl aug szept okt nov dec
+ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie
+ian feb mar apr mai iun iul aug sept oct noi dec
+січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня
+січень лютий березень квітень травень червень липень серпень вересень жовтень листопад грудень
+ιανουαρίου φεβρουαρίου μαρτίου απριλίου μαΐου ιουνίου ιουλίου αυγούστου σεπτεμβρίου οκτωβρίου
+νοεμβρίου δεκεμβρίου
+ιανουάριος φεβρουάριος μάρτιος απρίλιος μάιος ιούνιος ιούλιος αύγουστος σεπτέμβριος οκτώβριος
+νοέμβριος δεκέμβριος
+ιαν φεβ μαρ απρ μαΐ ιουν ιουλ αυγ σεπ οκτ νοε δεκ
+januára februára marca apríla mája júna júla augusta septembra októbra novembra decembra
+januarja februarja marca aprila maja junija julija avgusta septembra oktobra novembra decembra
+gener febrer març abril maig juny juliol agost setembre octubre novembre desembre
+януари февруари март април май юни юли август септември октомври ноември декември
+jaanuar veebruar märts aprill mai juuni juuli august september oktoober november detsember
 """
 _MONTHS = {name: 1 + k % 12 for k, name in enumerate(_LANGUAGES.split())}
 _NAME = rf"(?P<name>(?i:{'|'.join(sorted(_MONTHS, key=len, reverse=True))}))\.?"
@@ -96,7 +119,7 @@ _WAYS = tuple(
         rf"(?P<y>\d{{4}}|\d{{2}})(?: (?:г\.?|года))?{_TIME}",
         rf"(?P<d>\d{{1,2}})[-/]?{_NAME}[-/]?(?P<y>\d{{4}}):{_CLOCK}{_ZONE}",
         rf"{_WEEKDAY}{_NAME}[- ]*(?P<d>\d{{1,2}}){_TH}(?:,? +|-)(?P<y>\d{{4}}){_TIME}",
-        rf"(?P<y>\d{{4}}),?[-/ ]{_NAME}[-/ ](?P<d>\d{{1,2}}){_TIME}",
+        rf"(?P<y>\d{{4}})[.,]?[-/ ]{_NAME}[-/ ](?P<d>\d{{1,2}})\.?{_TIME}",
         rf"{_WEEKDAY}{_NAME} +(?P<d>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<y>\d{{4}})",
         rf"{_NAME}{_OF}[-/ ,]*(?P<y>\d{{4}})",
         rf"{_NAME}(?:[-/]| ?')(?P<y>\d{{2}})",
@@ -115,12 +138,16 @@ _WAYS = tuple(
         rf"{_YEAR}(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])[Tt ]?"
         rf"(?P<H>[01]\d|2[0-3])(?P<M>[0-5]\d)(?P<S>[0-5]\d)?(?:\.(?P<f>\d{{1,9}}))?(?P<half>){_ZONE}",
         rf"{_YEAR}-?W(?P<w>0[1-9]|[1-4]\d|5[0-3])(?:-?(?P<wd>[1-7]))?",
-        rf"(?:[KC]?W|[Ww]eek) ?(?P<w>0?[1-9]|[1-4]\d|5[0-3])(?P<wd>)[-/, ]+{_YEAR}",
+        rf"(?:[KC]?W|[Ww]k|[Ww]eek) ?(?P<w>0?[1-9]|[1-4]\d|5[0-3])(?P<wd>)[-/, ]+{_YEAR}",
         rf"(?P<a>\d{{2}})(?P<b>\d{{2}}){_YEAR}",
         r"(?P<epoch>\d{9,10}(?:\d{3})?)",
         rf"(?P<y>\d{{4}})[年년] ?(?P<m>\d{{1,2}})[月월] ?(?P<d>\d{{1,2}})[日일]{_TIME}",
     )
 )
+
+#: Years before the first of an era of Japan.
+_ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
+_OF_ERA = re.compile(rf"({'|'.join(_ERAS)})(\d{{1,2}}|元)(?=年)")
 
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -223,7 +250,9 @@ def _spelt_out(text: str, short: Short) -> str:
     >>> _spelt_out("24/11/30 13:08", "first")
     '~241130 13:08'
     """
+    text = _OF_ERA.sub(lambda m: str(_ERAS[m[1]] + int(m[2].replace("元", "1"))), text)
     text = text.strip("'\"")
+    text = text[1:-1] if text[:1] == "[" and text[-1:] == "]" else text
     if short == "first" and (m := _OF_TWO.match(text)):
         return f"~{m[1]}{m[2]}{m[3]}{text[m.end() :]}"
     if short and len(text) == 6 and text.isdigit():
@@ -344,7 +373,10 @@ def _minutes(zone: str) -> float:
 
 
 def clock_microseconds(parts: dict[str, NDArray[Any]]) -> Ints:
-    """Since midnight, from groups H, M, S, f and half of a pattern; -1 where that is no time."""
+    """Since midnight, from groups H, M, S, f and half of a pattern; -1 where that is no time.
+
+    24:00 is the end of a day.
+    """
     hours, minutes, seconds = (
         np.array([int(text or 0) for text in parts[key]], dtype=np.int64) for key in "HMS"
     )
@@ -353,6 +385,7 @@ def clock_microseconds(parts: dict[str, NDArray[Any]]) -> Ints:
     good = (
         (minutes < 60) & (seconds < 60) & np.where(twelve, (hours > 0) & (hours < 13), hours < 24)
     )
+    good |= (hours == 24) & (minutes == 0) & (seconds == 0) & ~twelve
     hours = np.where(twelve, hours % 12 + 12 * (halves == "p"), hours)
     fraction = np.array([int(f.ljust(9, "0")[:6]) if f else 0 for f in parts["f"]], dtype=np.int64)
     return np.where(good, ((hours * 60 + minutes) * 60 + seconds) * 10**6 + fraction, -1)

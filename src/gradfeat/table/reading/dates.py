@@ -51,7 +51,8 @@ NO_YEARS = (NO_YEAR, NO_YEAR)
 _DOT = "."
 _MARKS = ("-", "/", "_", " ", _DOT, "")
 
-#: Numbers of days in spreadsheets, and how they are read.
+#: Numbers of days in spreadsheets, and how they are read, also in less than half of the cells.
+_HALF = 0.5
 _DAY_NUMBER = re.compile(r"[2-6]\d{4}(?:\.\d+)?", re.ASCII)
 _COUNTED = "as days that spreadsheets number from 1899-12-30"
 
@@ -155,7 +156,9 @@ class DatePlan(ColumnPlan):
             )
         )
         first, other = self.order.removesuffix("-first"), turns.get(self.order, "")[:-6]
+        beyond = replace(self, years=ALL_YEARS) if self.years == USUAL_YEARS else self
         return {
+            f"date from {self.years[0]} to {self.years[1]}": beyond.read(text).notna().to_numpy(),
             f"date with the {first} first, but some with the {other} first, so that others may be "
             "misread": turned,
             "sure date, as training rows do not tell day from month (write the year first)": (
@@ -165,8 +168,7 @@ class DatePlan(ColumnPlan):
 
     @property
     def _what(self) -> str:
-        named = {ALL_YEARS: "date", NO_YEARS: "day without a year"}
-        return named.get(self.years, f"date from {self.years[0]} to {self.years[1]}")
+        return "day without a year" if self.years == NO_YEARS else "date"
 
     @property
     def assumption(self) -> str:
@@ -305,8 +307,11 @@ class DateTexts:
         counts = np.array(found.counts, dtype=np.int64)
         evidence = date_evidence(written, counts)
         order = evidence.order if evidence else ""
-        values = calendar(written, order or "day-first").astype(float)
-        values[values == np.iinfo(np.int64).min] = np.nan
+        values = _since_1970(calendar(written, order or "day-first"))
+        if _HALF < np.sum(counts * ~np.isnan(values)) / counts.sum() < 1:
+            days = _since_1970(_counted_days(pd.Series(texts)).to_numpy())
+            beside = (days >= np.nanmin(values)) & (days <= np.nanmax(values))
+            values = np.where(np.isnan(values) & beside, days, values)
         if not found.mostly(values) or not (written.found & ~_bare_years(found)).any():
             return None
         return cls(found, written, evidence, short)
@@ -349,6 +354,11 @@ class DateTexts:
             example = self.found.texts[bare[0]]
             said.append(f"Times of {name!r} without a zone, as {example!r}, are taken as UTC.")
         return " ".join(said)
+
+
+def _since_1970(dates: Dates) -> Floats:
+    """Microseconds (n,), nan for NaT."""
+    return np.where(np.isnat(dates), np.nan, dates.astype("datetime64[us]").astype(float))
 
 
 def _bare_years(found: DistinctTexts) -> NDArray[np.bool_]:

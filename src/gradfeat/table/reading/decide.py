@@ -18,16 +18,14 @@ from gradfeat.drawing.numbers import listed, percent
 from gradfeat.table.reading.clocks import DurationPlan, find_clock
 from gradfeat.table.reading.date_cells import Short
 from gradfeat.table.reading.dates import DateOrder, DatePlan, DateTexts, stored_plan
-from gradfeat.table.reading.number_formats import taken_apart
+from gradfeat.table.reading.number_formats import LARGE, taken_apart, written_for_missing
 from gradfeat.table.reading.numbers import (
     DistinctTexts,
     NumberPlan,
-    doubt,
     find_numbers,
     stored_numbers,
-    zero_padded,
 )
-from gradfeat.table.reading.parts import find_parts
+from gradfeat.table.reading.parts import doubt, find_parts, in_two_orders, zero_padded
 from gradfeat.table.reading.plan import (
     TRUTH,
     ColumnPlan,
@@ -157,7 +155,8 @@ def _plan_text(
     if written is not None:
         return written.plan(name, *orders)
     found = find_clock(name, text) or levels_plan(name, text.counts, text.texts, doubt(name, text))
-    return (found.kind == "text" and find_parts(name, text)) or found
+    parts = find_parts(name, text) if found.kind == "text" else None
+    return replace(parts, doubt=in_two_orders(name, text)) if parts else found
 
 
 #: Words in the names of columns of dates.
@@ -168,7 +167,9 @@ _DATES = {
 
 #: Whole numbers that are days of about our time under any name, where so many differ: of numbers
 #: of eight digits one in 28 is such a day, if any year is one.
-_DAY = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", re.ASCII)
+_YEAR, _MONTH, _OF_MONTH = r"(?:19|20)\d\d", "(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12]\d|3[01])"
+_ORDERS = (_YEAR + _MONTH + _OF_MONTH, _OF_MONTH + _MONTH + _YEAR, _MONTH + _OF_MONTH + _YEAR)
+_DAYS = tuple(re.compile(order, re.ASCII) for order in _ORDERS)
 _MANY = 10
 
 
@@ -187,7 +188,7 @@ def may_hold_dates(name: str, column: pd.Series) -> bool:
     digits = (6, 8, 9, 10, 12, 13, 14) if named_date(name) else (14,)
     some = cell_text(column.dropna().head(50)).dropna()
     told = all(len(text) in digits and text.isdigit() for text in some)
-    return len(some) > 0 and (told or all(map(_DAY.fullmatch, some)))
+    return len(some) > 0 and (told or any(all(map(day.fullmatch, some)) for day in _DAYS))
 
 
 def whole_dates(
@@ -197,7 +198,7 @@ def whole_dates(
 
     In columns that are named as dates are, these are also 31012024, 202401, 240131 or 310124, and
     seconds or milliseconds since 1970; with a time, as 20240131235959, under any name. So are
-    20240131 and the like where at least ten in several months differ, which is said.
+    20240131, 31012024 and 01312024 where at least ten in several months differ, which is said.
 
     >>> found = whole_dates("order_date", DistinctTexts(("20240131", "20240201"), (1, 1)))
     >>> found.kind if found else None
@@ -208,8 +209,7 @@ def whole_dates(
     if len(found.texts) < 2 or 0 in lengths or len(lengths - {9, 12}) > 1:
         return None
     unnamed = lengths == {8} and not named_date(name)
-    several = len(found.texts) >= _MANY and len({text[:6] for text in found.texts}) > 1
-    if unnamed and not (several and all(map(_DAY.fullmatch, found.texts))):
+    if unnamed and not _are_days(found.texts):
         return None
     shorts: tuple[Short, ...] = ("", "first", "last") if lengths == {6} else ("",)
     tried = (DateTexts.of(found, short) for short in shorts)
@@ -218,17 +218,23 @@ def whole_dates(
     read = [(one.read(texts).dt.year, one) for one in plans]
     right = [(years.nunique(), one) for years, one in read if years.notna().all()]
     plan = min(right, key=lambda item: item[0], default=(0, None))[1]
-    return plan and replace(plan, also=_said(name, found.texts[0])) if unnamed else plan
+    if not unnamed or plan is None:
+        return plan
+    day = plan.read(texts).dt.strftime("%Y-%m-%d")[0]
+    also = f"Every number of {name!r} is a day of the calendar: {texts[0]} is taken as {day}."
+    return replace(plan, also=also)
 
 
-def _said(name: str, text: str) -> str:
-    day = f"{text[:4]}-{text[4:6]}-{text[6:]}"
-    return f"Every number of {name!r} is a day of the calendar: {text} is taken as {day}."
+def _are_days(texts: tuple[str, ...]) -> bool:
+    if len(texts) < _MANY:
+        return False
+    kinds = (k for k, day in enumerate(_DAYS) if all(map(day.fullmatch, texts)))
+    months = ((slice(6),), (slice(2), slice(2, 4)), (slice(2), slice(2, 4)))
+    return any(len({text[part] for text in texts}) > 1 for k in kinds for part in months[k])
 
 
-#: Numbers that stand for a missing one, and those from this size on, and first days of calendars.
-_EXTREMES, _LARGE = (-1.0, 32767.0, -32768.0, 2147483647.0, -2147483648.0), 1e19
-_DAYS = [-2208988800.0, 0.0, -62135596800.0]  # seconds since 1970
+#: Ends of calendars: the days of a year that they have, and in how many other days they are found.
+_ENDS, _FEWEST_DAYS = ("-01-01", "-12-30", "-12-31"), 10
 
 #: Such a number is in so many cells at least, so far from the others in lengths of their range, and
 #: not the next whole number, as -1 is of levels -1, 0 and 1; at most so many are found of a column.
@@ -242,9 +248,9 @@ _SHARE, _OFTEN, _DISTINCT = 0.01, 3.0, 20
 def codes_for_missing(values: NDArray[np.float64]) -> list[float]:
     """Numbers that may stand for missing ones.
 
-    Far from all others, these are up to four of 9, 99, 999 and so on, the extremes of integers, and
-    97 or 998 beside 99 or 999; and 0, where that is frequent. Nearer ones are -1 and negative nines
-    that are the only negative numbers and frequent.
+    Far from all others, these are up to four of 9, 99, 999 and so on, 88, 888, the extremes of
+    integers, and 97 or 998 beside 99 or 999; and 0, where that is frequent. Nearer ones are -1 and
+    negative nines that are the only negative numbers and frequent.
 
     >>> ages = [*range(90)]
     >>> codes_for_missing(np.array(ages + 4 * [999.0, 998.0])), codes_for_missing(np.array(ages))
@@ -261,7 +267,7 @@ def codes_for_missing(values: NDArray[np.float64]) -> list[float]:
         known, count = known[far:], count[far:]
     often = count >= max(_LEAST, _SHARE * count.sum(), _OFTEN * float(np.median([0, *count])))
     if (known >= 0).sum() >= _DISTINCT and (below := (known < 0).sum()) <= _MOST_CODES:
-        if all(often[i] and _written_for_missing(known[i]) for i in range(below)):
+        if all(often[i] and written_for_missing(known[i]) for i in range(below)):
             found += known[:below].tolist()
             known, often = known[below:], often[below:]
         if known[0] == 0 and often[0] and known[1] > _FAR * (known[-1] - known[1]):
@@ -272,7 +278,7 @@ def codes_for_missing(values: NDArray[np.float64]) -> list[float]:
 def _far_codes(known: NDArray[np.float64], count: NDArray[np.intp]) -> int:
     """How many of the first values, in order, are codes far from all others."""
     codes = [
-        n >= _LEAST and _written_for_missing(value)
+        n >= _LEAST and written_for_missing(value)
         for value, n in zip(known[:_MOST_CODES], count, strict=False)
     ]
     for k in range([*codes, False].index(False), 0, -1):
@@ -280,14 +286,6 @@ def _far_codes(known: NDArray[np.float64], count: NDArray[np.intp]) -> int:
         if len(rest) > 1 and abs(known[k - 1] - rest[0]) > max(_NEXT, _FAR * np.ptp(rest)):
             return k
     return 0
-
-
-def _written_for_missing(value: float) -> bool:
-    """Whether it is -1, huge, an extreme of integers, all nines, -9.99, 97 or 998 and the like."""
-    digits = f"{abs(value):.10g}".replace(".", "")
-    nines = {*digits[:-1]} <= {"9"} and digits[-1] in ("6789" if len(digits) > 1 else "9")
-    whole = value % 1 == 0 or value < 0
-    return value in _EXTREMES or abs(value) >= _LARGE or (nines and whole)
 
 
 def about_codes_for_missing(name: str, values: NDArray[np.float64]) -> str:
@@ -300,7 +298,7 @@ def about_codes_for_missing(name: str, values: NDArray[np.float64]) -> str:
         return ""
     known = values[~np.isnan(values)]
     others = known[~np.isin(known, found)]
-    written = [f"{v:.10g}" if abs(v) < _LARGE else f"{v:g}" for v in found]
+    written = [f"{v:.10g}" if abs(v) < LARGE else f"{v:g}" for v in found]
     shares = [percent(float((known == v).mean())) for v in found]
     said = [f"{share} {v}" for share, v in zip(shares[1:], written[1:], strict=True)]
     options = ["--missing " + repr(f"{name}={v}") for v in written]
@@ -311,17 +309,25 @@ def about_codes_for_missing(name: str, values: NDArray[np.float64]) -> str:
     )
 
 
-def about_first_day(name: str, seconds: NDArray[np.float64]) -> str:
-    """A remark on a day on which a calendar begins, far from all others, in several rows."""
-    known = seconds[~np.isnan(seconds)]
-    for day in _DAYS:
-        others = known[known != day]
-        far = len(others) > 1 and others.min() - day > _FAR * np.ptp(others)
-        if far and len(known) - len(others) >= _LEAST:
-            share = percent(1 - len(others) / len(known))
-            written = np.datetime64(int(day), "s").astype("datetime64[D]")
-            return (
-                f"{share} of {name!r} are {written}, long before all others: --missing takes them "
-                "as missing, written as they are there."
+def about_end_days(name: str, seconds: NDArray[np.float64]) -> str:
+    """Remarks on a first or last day of a year, far from all others, in several rows.
+
+    1900-01-01 stands for an unknown day and 2099-12-31 for an open end.
+
+    >>> days = 86_400.0 * np.array([*range(18_000, 18_100), 47_481, 47_481, 47_481])
+    >>> about_end_days("left", days)[:58]
+    "3 % of 'left' are 2099-12-31, long after all others: --mis"
+    """
+    days, said = np.floor(seconds[~np.isnan(seconds)] / 86_400), []
+    for end, side in ((np.min, "before"), (np.max, "after")):
+        others = days[days != (day := end(days, initial=np.inf if side == "before" else -np.inf))]
+        if len(days) - len(others) < _LEAST or len(np.unique(others)) < _FEWEST_DAYS:
+            continue
+        written = str(np.datetime64(int(day), "D"))
+        if np.abs(others - day).min() > _FAR * np.ptp(others) and written.endswith(_ENDS):
+            said.append(
+                f"{percent(1 - len(others) / len(days))} of {name!r} are {written}, long {side} "
+                "all others: --missing takes them as missing, written as they are there."
             )
-    return ""
+            days = others
+    return " ".join(said)

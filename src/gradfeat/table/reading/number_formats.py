@@ -12,12 +12,28 @@ from unicodedata import decimal, numeric
 import numpy as np
 from numpy.typing import NDArray
 
+from gradfeat.table.reading.units import (
+    MEASURE,
+    MONEY,
+    PARTS,
+    PER,
+    SIGNS,
+    converted,
+    is_money,
+    name_of,
+    of_credits,
+    of_two_numbers,
+    related,
+    unit_words,
+)
+
 #: What ASCII has signs for.
 SPELT = str.maketrans({"−": "-", "﹣": "-", "－": "-", "–": "-", "‑": "-", "’": "'", "′": "'",
                         "″": '"', "“": '"', "”": '"', "．": ".", "·": ".", "，": ",", "٫": ".",
                         "٬": ",", "×": "x", "º": "°", "˚": "°", "≤": "<", "≥": ">", "≈": "~",
                         "⁄": "/"})  # fmt: skip
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_NOTHING_MORE = re.compile(r"(?<=\d)\s?/[-=]$")  # of rupees and shillings without parts
 _QUOTED = re.compile(r"'(?=[-+\d.])([^']*)'?|\"(?=[-+\d.])([^\"]*)\"")
 _POWER = re.compile(r"\s?[x*.]\s?10(?:\s?(?:\^|\*\*)\s?([-+]?\d+)|([⁻⁺]?[⁰¹²³⁴-⁹]+))")
 _FORTRAN = re.compile(r"(?<=\d)[dD](?=[-+]\d{2,3}$)", re.ASCII)
@@ -37,27 +53,9 @@ not_available not_applicable not_reported not_recorded no_data not_stated not_gi
 #: The note of 3/4, which is taken as .75.
 FRACTION = "fraction"
 
-#: The unit of heights such as 5'11".
-FEET = "ft in"
-
 #: Cells that say in a word or a sign that there is no number.
 MARKERS = frozenset(word.replace("_", " ") for word in _WORDS.split())
 
-_UNITS = (
-    r"(?:US|A|C|HK|NZ|R)?\$|[€£¥฿₠-₿﷼%]"
-    "|USD|EUR|GBP|JPY|CHF|INR|CAD|AUD|NZD|CNY|SEK|NOK|DKK|PLN|BRL"
-)
-#: Words for money that stand before an amount.
-_MONEY = r"(?:kr|Rs|RM|S?Fr|Kč|Ft|zł)\b\.?"
-#: Any word, a measure if most cells of the column have it; what ends times is none.
-_WORD = r"(?!(?i:[ap]m|days?|min|sec|uhr)\b)°?[^\W\d_]{1,12}(?:/[^\W\d_]{1,5})?(?:[²³]|\^?[23])?"
-#: A measure of several words, such as sq. ft., fl oz or miles per hour; of so many; a sign.
-_MEASURE = (
-    rf"(?:(?i:sq|square|cu|cubic|fl|nautical|metric)\b\.?\s?)?{_WORD}\.?"
-    r"|(?:/|(?:out )?of)\s?\d+|:1|[‰°]"
-)
-#: What an amount is for, as in $450/mo.
-_PER = r"\s*(?:/|per\s)\s*(?P<per>[^\W\d_]{1,8})\.?"
 #: Words and letters for powers of ten behind digits, as in $110.5M.
 _SCALES = {word: float(power) for power, words in {
     "1e3": "k K Tsd. thousand Thousand", "1e5": "lakh Lakh lakhs Lakhs lac Lac",
@@ -69,24 +67,16 @@ _SCALES |= (_SCALES_OF_MONEY := {"m": 1e6, "Cr": 1e7})
 #: What says of a number that it is about so much, a limit, or has a note.
 _MARKED = r"(?:(?i:ca|c|circa|approx|about|est)\b\.?|[<>]=?)\s*"
 _FLAG = r"\s(?P<flag>[bdeprsuz]{1,2})(?!\w)"  # of statistical offices: estimated, provisional, ...
-_NOTE = r"\s*[*†‡§]+|\s?\[[^\[\]]{1,8}\]|\s?\([^()]{1,12}\)|\s?±\s?[\d.,]+"
+#: A longer text in brackets, as (95 % CI 96.7 to 102.7), may be a sentence of its own.
+_NOTE = r"\s*[*†‡§]+|\s?\[[^\[\]]{1,40}\]|\s?\([^()]{1,40}\)|\s?±\s?[\d.,]+"
 #: Negative amounts of accounts with the unit outside: $(1,200), (3.5)%.
-_ACCOUNT = re.compile(rf"({_UNITS}|{_MONEY})?\s?\(([^()]+)\)\s?({_UNITS})?")
+_ACCOUNT = re.compile(rf"({SIGNS}|{MONEY})?\s?\(([^()]+)\)\s?({SIGNS})?")
 _CELL = re.compile(
-    rf"(?P<mark>{_MARKED})?(?P<open>\()?\s*~?\s*(?P<sign>[+-])?\s*(?P<before>{_UNITS}|{_MONEY})?"
+    rf"(?P<mark>{_MARKED})?(?P<open>\()?\s*~?\s*(?P<sign>[+-])?\s*(?P<before>{SIGNS}|{MONEY})?"
     rf"\s*(?P<inner>[+-])?\s*(?P<body>[\d.,][\d.,'_ ]*?(?:[eE][+-]?\d+)?)"
     rf"(?:\s*(?P<scale>{_SCALE}|(?(before)(?:{'|'.join(_SCALES_OF_MONEY)})|(?!)))(?![^\W_]))?"
-    rf"(?P<trailing>-)?(?:{_FLAG})?\s*(?P<after>{_UNITS}|\+|{_MEASURE})?(?:{_PER})?\s*(?P<close>\))?"
+    rf"(?P<trailing>-)?(?:{_FLAG})?\s*(?P<after>{SIGNS}|\+|{MEASURE})?(?:{PER})?\s*(?P<close>\))?"
     rf"(?P<note>{_NOTE})?"
-)
-#: Measures of two numbers, and so many of the second in the first.
-_PAIRS = {
-    FEET: (12, r"(?P<one>\d{1,3})\s?(?:'|ft\.?|feet)\s?(?P<two>\d{1,2})\s?(?:\"|''|in\.?|inches)?"),
-    "lb oz": (16, r"(?P<one>\d{1,3})\s?lbs?\.?\s?(?P<two>\d{1,2})\s?oz\.?"),
-}
-_DEGREES = re.compile(
-    r"([+-]?)(\d{1,3}(?:\.\d+)?)°\s?(?:(\d{1,2})'\s?(?:(\d{1,2}(?:\.\d+)?)(?:\"|''))?\s?)?([NSEW])?",
-    re.ASCII,
 )
 
 
@@ -102,36 +92,12 @@ def spelt_plainly(text: str) -> str:
             text = f"{int(text[:-1] or 0) + numeric(text[-1]):.10g}"
     if text[:1] in "'\"" and (quoted := _QUOTED.fullmatch(text)):
         text = quoted[1] or quoted[2]
-    text = _FORTRAN.sub("e", text)
+    text = _NOTHING_MORE.sub("", _FORTRAN.sub("e", text))
     if "10" in text:
         text = _POWER.sub(lambda m: f"e{(m[1] or m[2]).translate(_SUPERSCRIPTS)}", text)
     if "/" in text and (m := _FRACTION.fullmatch(text)) and int(m[3]) < int(m[4]):
         return f"{m[1]}{int(m[2] or 0) + int(m[3]) / int(m[4]):.10g}"
     return text
-
-
-def _sizes() -> dict[str, tuple[int, float]]:
-    """For each measure of a kind its kind and its size."""
-    kinds = (
-        "mg .001 g 1 gm 1 gram 1 kg 1000 t 1e6 lb 453.59237 oz 28.349523125",
-        "mm .001 cm .01 m 1 km 1000 mile 1609.344 mi 1609.344 ft .3048 inch .0254",
-        "b 1 kb 1e3 mb 1e6 gb 1e9 tb 1e12 kib 1024 mib 1048576 gib 1073741824 tib 1099511627776",
-        "sqft 1 ft² 1 m² 10.763910417 sqm 10.763910417 acre 43560 ha 107639.10417", "cr 1 dr -1",
-        "ml .001 cl .01 l 1", "hz 1 khz 1e3 mhz 1e6 ghz 1e9", "ad 1 ce 1 bc -1 bce -1",
-    )  # fmt: skip
-    pairs = [(k, kind.split()) for k, kind in enumerate(kinds)]
-    return {w: (k, float(s)) for k, ws in pairs for w, s in zip(ws[::2], ws[1::2], strict=True)}
-
-
-_SIZES = _sizes()
-
-
-def _relative(unit: str, to: str) -> float:
-    """One unit in units of another of its kind; nan where it is of another kind."""
-    one, other = (_SIZES.get(each.casefold().replace(" ", "")) for each in (unit, to))
-    if one and other and one[0] == other[0]:
-        return one[1] / other[1]
-    return 1.0 if unit == to else np.nan
 
 
 @dataclass(frozen=True)
@@ -160,8 +126,8 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     ('sq ft', '$ per mo', '< *')
     """
     plain = spelt_plainly(cell)
-    if special := _pair(plain) or _degrees(plain):
-        return special
+    if two := of_two_numbers(plain):
+        return WrittenNumber(*two)
     if "(" in plain and (account := _ACCOUNT.fullmatch(plain)) and (account[1] or account[3]):
         plain = f"({account[1] or ''}{account[2]}{account[3] or ''})"
     m = _CELL.fullmatch(plain)
@@ -181,26 +147,8 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     note = " ".join(m[part].strip() for part in ("mark", "flag", "note") if m[part])
     note = FRACTION if "/" in cell and "/" not in plain else note
     scale = _SCALES.get(m["scale"] or "", 1.0)
-    return WrittenNumber(sign, _unit_words(units, m["per"]), body, scale, note)
-
-
-def _pair(plain: str) -> WrittenNumber | None:
-    """Of feet and inches, and the like: in the smaller of the two."""
-    for unit, (many, pattern) in _PAIRS.items():
-        if (m := re.fullmatch(pattern, plain, re.ASCII)) and int(m["two"]) < many:
-            return WrittenNumber(1.0, unit, str(many * int(m["one"]) + int(m["two"])))
-    return None
-
-
-def _degrees(plain: str) -> WrittenNumber | None:
-    """Of degrees, minutes and seconds: in degrees, those south and west below 0."""
-    m = _DEGREES.fullmatch(plain)
-    if m is None or float(m[3] or 0) >= 60 or float(m[4] or 0) >= 60:
-        return None
-    value = float(m[2]) + float(m[3] or 0) / 60 + float(m[4] or 0) / 3600
-    side, beyond = m[5] or "", m[5] in ("S", "W")
-    sign = -1.0 if (m[1] == "-") != beyond else 1.0
-    return WrittenNumber(sign, f"°{'NE'['SW'.index(side)] if beyond else side}", f"{value:.10g}")
+    unit = unit_words(units[0], m["per"]) if units else ""
+    return WrittenNumber(sign, unit, body, scale, note)
 
 
 def _is_code(m: re.Match[str], body: str) -> bool:
@@ -209,29 +157,21 @@ def _is_code(m: re.Match[str], body: str) -> bool:
     return bool(joined) and joined.isalpha() and body[:1] == "0" and body[1:2].isdigit()
 
 
-def _unit_words(units: Sequence[str], per: str | None) -> str:
-    """A unit in the singular, without points, and what it is of."""
-    unit = units[0].replace(".", "") if units else ""
-    if unit in ("st", "nd", "rd", "th"):
-        return "th"
-    unit = re.sub(r"^°\s", "°", unit)
-    one = unit[:-1] if len(unit) > 2 and unit.endswith("s") else unit
-    return f"{one} per {per}" if per else one
-
-
 @dataclass(frozen=True)
 class NumberFormat:
     """What stands between thousands ("" for nothing) and before decimals, and the unit.
 
     A cell that does not follow it is read where it can be only one number: ``1,5`` is 1.5 where
     points are expected, ``1,234`` may be two numbers and is none. Percent are hundredths; letters
-    such as K and M are powers of ten where the format is `scaled`.
+    such as K and M are powers of ten where the format is `scaled`. `bare`: how many percent 1 is
+    without a sign, 0 where such cells are none.
     """
 
     thousands: str = ""
     decimal: str = "."
     unit: str = ""
     scaled: bool = False
+    bare: float = 0.0
 
     @property
     def plain(self) -> bool:
@@ -248,7 +188,7 @@ class NumberFormat:
 
     def stored(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Numbers that are stored as such: of percent only 0 is sure, as in text without a sign."""
-        return np.where(values != 0, np.nan, values) if self.unit in _PARTS else values
+        return np.where(values != 0, np.nan, values) if self.unit in PARTS else values
 
     def _number(self, text: str) -> float:
         cell = taken_apart(text)
@@ -258,14 +198,15 @@ class NumberFormat:
         if value is None:
             others = {v for v in (f._value(cell.body) for f in FORMATS) if v is not None}
             value = others.pop() if len(others) == 1 else np.nan
-        value *= cell.sign * cell.scale / _PARTS.get(self.unit, 1)
-        value *= _relative(cell.unit, self.unit) if cell.unit else 1.0
+        value *= cell.sign * cell.scale
+        value = converted(value, cell.unit, self.unit) if cell.unit else value * (self.bare or 1.0)
+        value /= PARTS.get(self.unit, 1.0)
         return np.copysign(np.inf, value) if abs(value) > LARGEST else value
 
     def _has_unit(self, cell: WrittenNumber) -> bool:
         if cell.unit:
-            return not np.isnan(_relative(cell.unit, self.unit))
-        return self.unit not in _PARTS or not cell.body.strip("0.,")
+            return related(cell.unit, self.unit)
+        return self.unit not in PARTS or bool(self.bare) or not cell.body.strip("0.,")
 
     def _value(self, body: str) -> float | None:
         if not self.follows(body):
@@ -282,7 +223,7 @@ class NumberFormat:
     @property
     def words(self) -> str:
         """How numbers are written, in words; empty for plain ones."""
-        said = [_UNIT_NAMES.get(self.unit.casefold(), f"with {self.unit}")] if self.unit else []
+        said = [name_of(self.unit)] if self.unit else []
         if self.thousands:
             said.append(f"with {self.thousands.replace(' ', 'a blank')} between thousands")
         if self.decimal == ",":
@@ -291,13 +232,6 @@ class NumberFormat:
             said.append("K, M and B as powers of ten")
         return ", ".join(said)
 
-
-_PARTS = {"%": 100.0, "‰": 1000.0}
-_UNIT_NAMES = {
-    "%": "percent as hundredths", "‰": "per mille as thousandths",
-    FEET: "feet and inches as inches", "lb oz": "pounds and ounces as ounces",
-    "th": "as places (1st, 2nd)", "cr": "with CR, and DR below 0",
-}  # fmt: skip
 
 #: Digits and a point: the format of every reader of text.
 PLAIN = NumberFormat()
@@ -315,8 +249,15 @@ def _pattern(thousands: str, decimal: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{whole}(?:{d}\d*)?|{d}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
+#: Numbers that stand for a missing one, and those from this size on.
+_EXTREMES, LARGE = {-1.0, -128.0, 255.0, 65535.0, 4294967295.0}, 1e19
+_EXTREMES |= {32767.0, -32768.0, 2147483647.0, -2147483648.0}
+
 #: What may stand between the digits of a number.
 SEPARATORS = ".,' _"
+
+#: Of so many cells that are no markers of missing values at least one may be none of the others.
+ONE_STRAY_IN = 10
 
 #: In order of preference where several read as many cells.
 FORMATS = tuple(
@@ -342,20 +283,46 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
     Where commas may stand between thousands or before decimals all over, they stand before
     decimals if other columns of the table have them so (`decimals` is ","), else between thousands.
 
-    >>> find_format(["5.123,45", "7"], [1, 1]).format
-    NumberFormat(thousands='.', decimal=',', unit='', scaled=False)
-    >>> find_format(["1,234"], [1]).otherwise
-    NumberFormat(thousands='', decimal=',', unit='', scaled=False)
+    >>> find_format(["5.123,45", "7"], [1, 1]).format == NumberFormat(".", ",")
+    True
+    >>> find_format(["1,234"], [1]).otherwise == NumberFormat("", ",")
+    True
     """
     cells = [(taken_apart(text), count) for text, count in zip(texts, counts, strict=True)]
     numbers = [(cell, count) for cell, count in cells if cell is not None]
     unit, scaled = _unit(numbers), _scaled(numbers)
-    if not any(set(cell.body) & set(SEPARATORS) for cell, _ in numbers):
-        return FoundFormat(NumberFormat(unit=unit, scaled=scaled))
-    votes = {f: sum(n for cell, n in numbers if f.follows(cell.body)) for f in FORMATS}
-    best = min(FORMATS, key=lambda f: (-votes[f], f.decimal != (decimals or f.decimal)))
-    best, other = replace(best, unit=unit, scaled=scaled), _other(best, votes)
-    return FoundFormat(best, other and replace(other, unit=unit, scaled=scaled))
+    best, other = PLAIN, None
+    if any(set(cell.body) & set(SEPARATORS) for cell, _ in numbers):
+        votes = {f: sum(n for cell, n in numbers if f.follows(cell.body)) for f in FORMATS}
+        best = min(FORMATS, key=lambda f: (-votes[f], f.decimal != (decimals or f.decimal)))
+        other = _other(best, votes)
+    unit, bare = _percent(unit, [(c, n) for c, n in numbers if best.follows(c.body)], best)
+    best = replace(best, unit=unit, scaled=scaled, bare=bare)
+    return FoundFormat(best, other and replace(other, unit=unit, scaled=scaled, bare=bare))
+
+
+def _percent(
+    unit: str, numbers: Sequence[tuple[WrittenNumber, int]], written: NumberFormat
+) -> tuple[str, float]:
+    """The unit, percent where many cells are, and how many percent 1 is in the other cells.
+
+    Where all of these are at most 1, and half of the cells with a sign are above, they are shares;
+    where they are among those with a sign, they are percent. Else nothing tells.
+    """
+    signed = [(cell, n) for cell, n in numbers if cell.unit and related(cell.unit, "%")]
+    alone = [(cell, n) for cell, n in numbers if not cell.unit]
+    few = min(sum(n for _, n in each) for each in (signed, alone))
+    if few * ONE_STRAY_IN <= sum(n for _, n in numbers):
+        return unit, 0.0
+    there, bare = (
+        np.array([c.sign * (written._value(c.body) or 0.0) for c, _ in each])
+        for each in (signed, alone)
+    )
+    there = np.array([converted(v, c.unit, "%") for v, (c, _) in zip(there, signed, strict=True)])
+    if np.abs(bare).max() <= 1 < np.median(np.abs(there)):
+        return "%", 100.0
+    near = np.abs(bare - (there.min() + there.max()) / 2) <= 1.5 * np.ptp(there)
+    return ("%", 1.0) if near.all() and np.abs(bare).max() > 1 else (unit, 0.0)
 
 
 def _scaled(numbers: Sequence[tuple[WrittenNumber, int]]) -> bool:
@@ -368,11 +335,6 @@ def _scaled(numbers: Sequence[tuple[WrittenNumber, int]]) -> bool:
     return telling or (bool(scaled) and len({cell.scale for cell, _ in numbers}) == 1)
 
 
-def is_money(unit: str) -> bool:
-    """Whether a unit is a currency."""
-    return unit not in ("", "%") and re.fullmatch(_UNITS, unit) is not None
-
-
 def _unit(numbers: Sequence[tuple[WrittenNumber, int]]) -> str:
     """The unit that most cells with a unit have; of money it may be some, else most of all.
 
@@ -382,10 +344,11 @@ def _unit(numbers: Sequence[tuple[WrittenNumber, int]]) -> str:
     for cell, count in numbers:
         units[cell.unit] += count
     bare = units.pop("", 0)
-    unit, _ = max(units.items(), key=lambda item: item[1], default=("", 0))
-    count = sum(n for other, n in units.items() if not np.isnan(_relative(other, unit)))
-    credit = (one for one in units if _relative(one, unit) < 0 < _SIZES[one.casefold()][1])
-    unit = next(credit, unit)
+    if not units:
+        return ""
+    unit = max(units, key=lambda one: units[one])
+    count = sum(n for other, n in units.items() if related(other, unit))
+    unit = of_credits([*units], unit)
     return "" if not is_money(unit) and count <= bare + sum(units.values()) - count else unit
 
 
@@ -398,3 +361,11 @@ def _other(best: NumberFormat, votes: dict[NumberFormat, int]) -> NumberFormat |
     }
     other = pair.get(best)
     return None if other is None or votes[other] < votes[best] else other
+
+
+def written_for_missing(value: float) -> bool:
+    """Whether it is -1, huge, an extreme of integers, all nines, -9.99, 97 or 998, 88 or 888."""
+    digits = f"{abs(value):.10g}".replace(".", "")
+    nines = {*digits[:-1]} <= {"9"} and digits[-1] in ("6789" if len(digits) > 1 else "9")
+    nines |= {*digits} == {"8"} and len(digits) > 1
+    return value in _EXTREMES or abs(value) >= LARGE or (nines and (value % 1 == 0 or value < 0))

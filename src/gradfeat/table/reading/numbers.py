@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -12,21 +13,20 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from gradfeat.drawing.numbers import percent
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.rows.sources.words import listing, written_twice
+from gradfeat.rows.sources.words import written_twice
 from gradfeat.table.reading.masked import far_from
 from gradfeat.table.reading.number_formats import (
-    FEET,
     FRACTION,
     LARGEST,
     MARKERS,
+    ONE_STRAY_IN,
     PLAIN,
     FoundFormat,
     NumberFormat,
     find_format,
-    is_money,
     taken_apart,
+    written_for_missing,
 )
 from gradfeat.table.reading.plan import (
     ColumnPlan,
@@ -38,10 +38,8 @@ from gradfeat.table.reading.plan import (
     unread_cells,
     with_gaps,
 )
+from gradfeat.table.reading.units import FEET, PARTS, is_money
 from gradfeat.table.results import Kind
-
-#: Of so many cells that are no markers of missing values at least one may be none of the others.
-ONE_STRAY_IN = 10
 
 #: Fewest cells of which one may be a stray.
 FEWEST_WITH_STRAY = 4
@@ -52,10 +50,6 @@ FEW_NUMBERS = 20
 #: Whole numbers with a mark between thousands, and how many may tell that they are.
 _GROUPED = {m: re.compile(rf"[1-9]\d{{0,2}}(?:[{m}]\d{{3}})+", re.ASCII) for m in ",."}
 MANY_GROUPED = 20
-
-#: Share of a text's cells that are numbers from which this is said, and share of those that are
-#: digits and signs.
-_HALF, _NEARLY_ALL = 0.5, 0.9
 
 #: What cells have to be where a number alone may be of percent or hundredths.
 _WITH_SIGN = {"%": "number with %", "‰": "number with ‰"}
@@ -69,7 +63,6 @@ _CODE = re.compile(
 )
 _FEWEST_CODES = 2
 _VERSION = re.compile(r"(?<![^\W_])version|^release$", re.IGNORECASE)
-_DIGITS = re.compile(r"[^\w\s]*\d[\d\W]*")
 _POWER = re.compile(r"\d{2,}[eE](\d{1,3})", re.ASCII)
 
 
@@ -113,6 +106,9 @@ class NumberPlan(ColumnPlan):
     @property
     def assumption(self) -> str:
         said = [self._ambiguity] if self.otherwise else []
+        if self.format.bare:
+            taken = "as per cent" if self.format.bare == 1 else "as shares of 1"
+            said.append(f"Numbers of {self.name!r} without {self.format.unit} are taken {taken}.")
         if self.noted:
             value = f"{self.format.read([self.noted])[0]:.10g}"
             level = (
@@ -154,13 +150,19 @@ class NumberPlan(ColumnPlan):
         grouped = _GROUPED.get(self.no_decimals)
         return np.array([bool(grouped and _one_group(text, grouped)) for text in texts], bool)
 
-    def encode(self, column: pd.Series) -> EncodedColumn:
-        values = self.read(column)
-        what = _WITH_SIGN.get(self.format.unit, "number")
+    def _instead(self, texts: pd.Series) -> dict[str, NDArray[np.bool_]]:
+        """Which of the texts (n,) are numbers in two ways, or with a unit that no other has."""
         either = (
             f"sure number, as training rows do not tell whether {self.no_decimals!r} stands before "
             f"decimals or between thousands (write 1234 or 1{self.no_decimals}5)"
         )
+        cells = [None if self.format.unit else taken_apart(text) for text in texts]
+        others = [cell is not None and cell.unit not in ("", *PARTS) for cell in cells]
+        return {either: self._either(texts), "number without a unit": np.array(others, bool)}
+
+    def encode(self, column: pd.Series) -> EncodedColumn:
+        values = self.read(column)
+        what = _WITH_SIGN.get(self.format.unit, "number")
         lost = np.isnan(values)
         found = self._otherwise(cell_text(column.where(lost))) if lost.any() else {}
         for numbers in found.values():
@@ -170,17 +172,17 @@ class NumberPlan(ColumnPlan):
             for how, numbers in found.items()
         ]
         told.append(unread_cells(self.name, column, *far_from(values, self.ends), read=True))
-        unread = unread_cells(
-            self.name, column, np.isnan(values), what, lambda text: {either: self._either(text)}
-        )
+        unread = unread_cells(self.name, column, np.isnan(values), what, self._instead)
         return with_gaps(self, {"": values}, (*sum(told, ()), *unread))
 
     def _otherwise(self, text: pd.Series) -> dict[str, Floats]:
         """Numbers (n,) of cells that are written as no training cell is, by how they are read.
 
-        With per cent, or without, where the other of both is beyond the training rows.
+        With per cent, or without, and with a mark before decimals or between thousands, where the
+        other of both is beyond the training rows; with letters for powers of ten.
         """
         found = {"as no (0) and yes (1)": by_distinct(text, truths)} if self.truth else {}
+        found |= self._marked_otherwise(text) if self.ends else {}
         other = {"": "%", "%": ""}.get(self.format.unit)
         if not self.ends or other is None:
             return found
@@ -193,6 +195,34 @@ class NumberPlan(ColumnPlan):
             as_per_cent: np.where(inside[0] & ~inside[1], per_cent, np.nan),
             as_share: np.where(inside[1] & ~inside[0], share, np.nan),
         }
+
+    def _marked_otherwise(self, text: pd.Series) -> dict[str, Floats]:
+        """Of cells such as 41.250 the one number that has the size of the training rows.
+
+        Of another size is what is ten times too large or too small.
+        """
+        low, high = self.ends or (0.0, 0.0)
+        least, most = max(low, -high, 0.0) / 10, 10 * max(abs(low), abs(high))
+        found: dict[str, Floats] = {}
+
+        def read(**how: Any) -> tuple[Floats, NDArray[np.bool_]]:
+            values = by_distinct(text, replace(self.format, **how).read)
+            return values, (np.abs(values) >= least) & (np.abs(values) <= most)
+
+        for mark, other in (",.", ".,"):
+            group = by_distinct(text, partial(_one_groups, mark=mark)) > 0
+            decimal, small = read(decimal=mark, thousands="")
+            whole, large = read(decimal=other, thousands=mark)
+            for how, values, sure in (
+                (f"with {mark!r} before decimals", decimal, small & ~large),
+                (f"with {mark!r} between thousands", whole, large & ~small),
+            ):
+                found[how] = np.where(group & sure, values, np.nan)
+        if not self.format.scaled:
+            plain, (values, near) = by_distinct(text, self.format.read), read(scaled=True)
+            sure = np.isnan(plain) & near
+            found["with K, M or B as powers of ten"] = np.where(sure, values, np.nan)
+        return found
 
     def treatment(self, parts: Sequence[str]) -> str:
         del parts
@@ -254,7 +284,7 @@ def find_numbers(
     """
     written = find_format(found.texts, found.counts, decimal)
     for mark, other in (",.", ".,"):
-        if _surely_thousands(found.texts, mark):
+        if _surely_thousands(found, mark):
             written = FoundFormat(replace(written.format, thousands=mark, decimal=other))
     values = written.format.read(found.texts)
     if not found.mostly(values) or _codes(found, values, written.format):
@@ -267,26 +297,38 @@ def find_numbers(
     return NumberPlan.of(name, values, **about, no_decimals=mark * whole)
 
 
+def _one_groups(texts: Iterable[str], mark: str) -> Floats:
+    return np.array([_one_group(text, _GROUPED[mark]) for text in texts], dtype=np.float64)
+
+
 def _one_group(text: str, grouped: re.Pattern[str]) -> bool:
     """Whether a number has three digits behind its one mark, and at most three before it."""
     cell = taken_apart(text)
     return bool(cell and grouped.fullmatch(cell.body) and len(cell.body) < len("1.234.567"))
 
 
-def _surely_thousands(texts: Sequence[str], mark: str) -> bool:
+def _surely_thousands(found: DistinctTexts, mark: str) -> bool:
     """Whether whole numbers have a mark from 1,000 on and none below, and no decimals are meant.
 
-    Of a fixed number of decimals all cells would have them, of others none would end in 0.
+    Of a fixed number of decimals all cells would have them, of others none would end in 0. A code
+    for missing values such as -999, and one number alone that comes again, have none in any case.
     """
-    bodies = [cell.body for cell in map(taken_apart, texts) if cell]
-    grouped = [body for body in bodies if mark in body]
-    bare = [body for body in bodies if mark not in body]
+    cells = [(taken_apart(text), n) for text, n in zip(found.texts, found.counts, strict=True)]
+    bodies = [(cell.sign, cell.body, n) for cell, n in cells if cell]
+    grouped = [body for _, body, _ in bodies if mark in body]
+    bare = [body for _, body, _ in bodies if mark not in body]
+    telling = [
+        n
+        for sign, body, n in bodies
+        if len(body) == 3 and body.isdigit() and not written_for_missing(sign * float(body))
+    ]
     return (
         len(grouped) >= MANY_GROUPED
         and all(_GROUPED[mark].fullmatch(body) for body in grouped)
         and any(body.endswith("0") for body in grouped)
         and all(body.isdigit() and len(body) <= 3 for body in bare)
-        and any(len(body) == 3 for body in bare)
+        and bool(telling)
+        and (len(bare) > 1 or telling == [1])
     )
 
 
@@ -319,7 +361,7 @@ def _noted(found: DistinctTexts, values: Floats) -> str:
 
 def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
     """Whether what looks like numbers and strays are codes or levels together."""
-    if written.unit and not is_money(written.unit) and written.unit not in ("%", FEET):
+    if written.unit and not is_money(written.unit) and written.unit not in (*PARTS, FEET):
         return _few_with_words(found, values)
     notes = _notes(found, values).keys() - {FRACTION}
     if len(notes) > 1 and len(np.unique(values[~np.isnan(values)])) <= FEW_NUMBERS:
@@ -352,46 +394,3 @@ def _few_with_words(found: DistinctTexts, values: Floats) -> bool:
 
 def _whole(texts: Sequence[str], values: Floats) -> bool:
     return all(t.isdigit() for t, v in zip(texts, values, strict=True) if not np.isnan(v))
-
-
-def zero_padded(found: DistinctTexts) -> bool:
-    """Whether all are whole numbers of one width, some with leading zeros, as codes have.
-
-    >>> zero_padded(DistinctTexts(("01", "12"), (1, 1)))
-    True
-    """
-    texts = [t for t in found.texts if t.casefold() not in MARKERS]
-    widths = {len(t) for t in texts}
-    return (
-        len(widths) == 1
-        and widths != {1}
-        and all(t.isdigit() and t.isascii() for t in texts)
-        and any(t.startswith("0") for t in texts)
-    )
-
-
-def doubt(name: str, found: DistinctTexts) -> str:
-    """Why a text may be meant to be numbers; "" where nothing says so."""
-    cells = [cell for cell in map(taken_apart, found.texts) if cell]
-    money = sorted({cell.unit for cell in cells if is_money(cell.unit)})
-    if len(money) > 1 and len(cells) >= _NEARLY_ALL * len(found.texts):
-        return (
-            f"{name!r} holds amounts in several currencies ({listing(money)}), which are taken as "
-            "text: give all in one."
-        )
-    values = NumberFormat().read(found.texts)
-    every = np.array(found.counts)
-    share = float(np.sum(~np.isnan(values) * every) / every.sum())
-    if _HALF < share < 1:
-        other = next(text for text, v in zip(found.texts, values, strict=True) if np.isnan(v))
-        return (
-            f"{percent(share)} of {name!r} is numbers, and it is taken as text: mend the rest, as "
-            f"{other!r}, to have it read as numbers."
-        )
-    signs = np.array([_DIGITS.fullmatch(text) is not None for text in found.texts])
-    if np.sum(signs * every) < _NEARLY_ALL * every.sum():
-        return ""
-    return (
-        f"{name!r} holds digits and signs such as {found.texts[int(signs.argmax())]!r}, which are "
-        "taken as text: write plain numbers where numbers are meant."
-    )

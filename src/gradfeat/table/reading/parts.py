@@ -1,4 +1,7 @@
-"""Columns of text that hold numbers among the same words and signs: 120/80, 4x5x6 cm, No. 7."""
+"""Columns of text that hold numbers among the same words and signs: 120/80, 4x5x6 cm, No. 7.
+
+And what is said of a text that may be meant to be numbers or dates.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.rows.sources.words import counted
-from gradfeat.table.reading.number_formats import SPELT
+from gradfeat.drawing.numbers import percent
+from gradfeat.rows.sources.words import counted, listing
+from gradfeat.table.reading.date_cells import written_dates
+from gradfeat.table.reading.dates import calendar
+from gradfeat.table.reading.number_formats import MARKERS, SPELT, NumberFormat, taken_apart
 from gradfeat.table.reading.numbers import DistinctTexts
 from gradfeat.table.reading.plan import (
     EncodedColumn,
@@ -24,10 +30,14 @@ from gradfeat.table.reading.plan import (
     unread_cells,
     with_gaps,
 )
+from gradfeat.table.reading.units import is_money
 from gradfeat.table.results import Kind
 
 #: A sign counts where no word or number ends before it; of 10.0.0.1 each digit group is a number.
-_NUMBER = re.compile(r"((?<![\w)/])[-+](?=\d))?((?<![\d.])\d+\.\d+(?![\d.])|\d+)")
+_NUMBER, _GROUPED = (
+    re.compile(rf"((?<![\w)/])[-+](?=\d))?({grouped}(?<![\d.])\d+\.\d+(?![\d.])|\d+)")
+    for grouped in ("", r"(?<![\d.,])\d{1,3}(?:,\d{2,3})*,\d{3}(?![\d,])(?:\.\d+)?|")
+)
 
 #: Most numbers in a cell; digits of codes, which are no quantities.
 _MOST, _CODE = 8, 3
@@ -37,18 +47,34 @@ _MOST, _CODE = 8, 3
 _GLUED = re.compile(r"(?!fy\d)[^\W\d_]+\d|\S*(?:://|@|www\.)", re.I)
 
 #: What stands between the ends of a range, and the words around an open one.
-_RANGES, _OPEN = {"-", "to", "bis", "till", "until", "a"}, {("", "+"), ("<", ""), (">", "")}
+_RANGES = {"-", "to", "bis", "till", "until", "a"}
+_OPEN = {("", more) for more in ("+", "ormore", "andmore", "andover", "andabove", "orless")}
+_OPEN |= {(less, "") for less in ("<", ">", "under", "below", "lessthan", "upto", "over", "above",
+                                  "morethan", "from")}  # fmt: skip
+_MONEY, _COMMAS_OF_MONEY = "$€£¥₹", re.compile(r"[$€£¥₹]\s?\d{1,3},\d{2,3}(?!\d)")
+
+#: Share of a text's cells that are numbers from which this is said, and share of those that are
+#: digits and signs, or begin or end with digits.
+_HALF, _NEARLY_ALL = 0.5, 0.9
+
+_DIGITS = re.compile(r"[^\w\s]*\d[\d\W]*")
+_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
+#: Digits at an end, but not those of A17.
+_AT_AN_END = re.compile(r"^[^\w\s]{0,2}\d|(?<!\w)\d[\d.,]*\W{0,2}$")
+_ANY, _PADDED = re.compile(r"\d[\d.,]*"), re.compile(r"(?<![\d.,:])0\d+(?![\d.,:])")
+#: Ways to write the words around digits: in so many a column is of amounts, in more of names.
+_FEW_WAYS = 20
 
 #: The words around the numbers of a cell.
 Words = tuple[str, ...]
 
 
-def _taken_apart(text: str) -> tuple[Words, tuple[str, ...]]:
+def _taken_apart(text: str, grouped: bool) -> tuple[Words, tuple[str, ...]]:
     """The words around the numbers of a cell, one more than these, and the numbers."""
-    parts = _NUMBER.split(text.translate(SPELT))
+    parts = (_GROUPED if grouped else _NUMBER).split(text.translate(SPELT))
     words = tuple("".join(word.split()).casefold() for word in parts[::3])
     signed = zip(parts[1::3], parts[2::3], strict=True)
-    return words, tuple((sign or "") + digits for sign, digits in signed)
+    return words, tuple((sign or "") + digits.replace(",", "") for sign, digits in signed)
 
 
 @final
@@ -56,7 +82,8 @@ def _taken_apart(text: str) -> tuple[Words, tuple[str, ...]]:
 class PartsPlan(UnambiguousText):
     """Numbers among the same `words` in each cell, such as `example`: a column a number.
 
-    An open end of a range, as in 65+ beside 55-64, is both of its ends.
+    An open end of a range, as in 65+ beside 55-64, is both of its ends. `grouped`: whether commas
+    stand between thousands; `doubt`: that the cells may be meant to be dates, in a sentence.
 
     >>> found = DistinctTexts(("120/80", "95 / 60"), (1, 1))
     >>> plan = find_parts("bp", found)
@@ -69,22 +96,26 @@ class PartsPlan(UnambiguousText):
 
     words: Words
     example: str
+    grouped: bool = False
+    doubt: str = ""
 
     @property
     def assumption(self) -> str:
         many = "a number" if len(self.words) == 2 else counted(len(self.words) - 1, "number")
-        return f"Each cell of {self.name!r} is taken as {many}, as {self.example!r} has."
+        said = f"Each cell of {self.name!r} is taken as {many}, as {self.example!r} has."
+        return f"{said} {self.doubt}".strip()
 
     def read(self, texts: NDArray[np.object_]) -> Floats:
         """The numbers (n, k), nan where a text has other words."""
-        found = [self.numbers(*_taken_apart(text)) for text in texts]
+        found = [self.numbers(*_taken_apart(text, self.grouped)) for text in texts]
         return np.array(found, dtype=np.float64).reshape(len(texts), len(self.words) - 1)
 
     def numbers(self, words: Words, digits: tuple[str, ...]) -> Sequence[float]:
         """Those of a text that was taken apart, nan where it has other words."""
         if words == self.words:
             return [float(one) for one in digits]
-        open_ = len(self.words) == 3 and self.words[1] in _RANGES and words in _OPEN
+        between = len(self.words) == 3 and self.words[1].strip(_MONEY) in _RANGES
+        open_ = between and tuple(word.strip(_MONEY) for word in words) in _OPEN
         return [float(digits[0]) if open_ else np.nan] * (len(self.words) - 1)
 
     def encode(self, column: pd.Series) -> EncodedColumn:
@@ -102,15 +133,25 @@ def find_parts(name: str, found: DistinctTexts) -> PartsPlan | None:
     """The plan of a column most of whose texts have numbers among the same words; None for others.
 
     Numbers of three digits at least with leading zeros, all of one length, are codes, and so are
-    those that letters begin.
+    those that letters begin. Commas of money stand between thousands, others where nothing else
+    makes the words the same.
+
+    >>> plan = find_parts("pay", DistinctTexts(("$900-$1,200", "$5,000-$7,500"), (1, 1)))
+    >>> plan.read(np.array(["$1,200-$2,400.50", "over $9,000"])).tolist()
+    [[1200.0, 2400.5], [9000.0, 9000.0]]
     """
-    apart = [_taken_apart(text) for text in found.texts]
+    ways = (True, False) if any(map(_COMMAS_OF_MONEY.search, found.texts)) else (False, True)
+    return next((plan for grouped in ways if (plan := _find(name, found, grouped))), None)
+
+
+def _find(name: str, found: DistinctTexts, grouped: bool) -> PartsPlan | None:
+    apart = [_taken_apart(text, grouped) for text in found.texts]
     often = Counter[Words]()
     for (words, _), count in zip(apart, found.counts, strict=True):
         often[words] += count
     words, _ = often.most_common(1)[0]
     like = [k for k, (other, _) in enumerate(apart) if other == words]
-    plan = PartsPlan(name, words, found.texts[like[0]])
+    plan = PartsPlan(name, words, found.texts[like[0]], grouped)
     if words == ("", "") or not 2 <= len(words) <= _MOST + 1 or _GLUED.match(plan.example):
         return None
     unread = np.isnan([plan.numbers(*one)[0] for one in apart])
@@ -123,3 +164,98 @@ def find_parts(name: str, found: DistinctTexts) -> PartsPlan | None:
 def _codes(digits: Sequence[str]) -> bool:
     lengths = {len(text) for text in digits}
     return len(lengths) == 1 and lengths.pop() >= _CODE and any(t[0] == "0" for t in digits)
+
+
+def doubt(name: str, found: DistinctTexts) -> str:
+    """Why a text may be meant to be numbers, in a sentence; "" where nothing says so.
+
+    >>> doubt("pay", DistinctTexts(("5 florins", "7 ducats", "9 ducats"), (1, 1, 1)))[:57]
+    "'pay' holds numbers with units of several kinds ('ducat',"
+    """
+    cells = [cell for cell in map(taken_apart, found.texts) if cell]
+    most = len(cells) >= _NEARLY_ALL * len(found.texts)
+    money = sorted({cell.unit for cell in cells if is_money(cell.unit)})
+    if len(money) > 1 and most:
+        return (
+            f"{name!r} holds amounts in several currencies ({listing(money)}), which are taken as "
+            "text: give all in one."
+        )
+    if all(map(_HEXADECIMAL.fullmatch, found.texts)):
+        return (
+            f"{name!r} holds hexadecimal numbers such as {found.texts[0]!r}, which are taken as "
+            "text: write them with ten digits where quantities are meant."
+        )
+    values = NumberFormat().read(found.texts)
+    every = np.array(found.counts)
+    share = float(np.sum(~np.isnan(values) * every) / every.sum())
+    if _HALF < share < 1:
+        other = next(text for text, v in zip(found.texts, values, strict=True) if np.isnan(v))
+        return (
+            f"{percent(share)} of {name!r} is numbers, and it is taken as text: mend the rest, as "
+            f"{other!r}, to have it read as numbers."
+        )
+    signs = np.array([_DIGITS.fullmatch(text) is not None for text in found.texts])
+    if np.sum(signs * every) >= _NEARLY_ALL * every.sum():
+        return (
+            f"{name!r} holds digits and signs such as {found.texts[int(signs.argmax())]!r}, which "
+            "are taken as text: write plain numbers where numbers are meant."
+        )
+    units = sorted({cell.unit for cell in cells if cell.unit})
+    if most and 1 < len(units) <= _FEW_WAYS:
+        return (
+            f"{name!r} holds numbers with units of several kinds ({listing(units)}), which are "
+            "taken as text: give all in one unit."
+        )
+    return _like_numbers(name, found)
+
+
+def _like_numbers(name: str, found: DistinctTexts) -> str:
+    """That most texts begin or end with digits, written in few ways, and one that is no number."""
+    known = [t for t in found.texts if t.casefold() not in MARKERS]
+    like = [text for text in known if _AT_AN_END.search(text)]
+    ways = Counter(_ANY.sub("0", text) for text in like)
+    usual = sum(n for _, n in ways.most_common(_FEW_WAYS))
+    none = next((text for text in like if taken_apart(text) is None), "")
+    padded = any(map(_PADDED.search, known))  # as numbers of codes are
+    if padded or not none or usual < _NEARLY_ALL * len(known) or len(ways) > usual / 2:
+        return ""
+    return (
+        f"Most cells of {name!r} begin or end with digits, and {none!r} is no number or date that "
+        "is known, so that they are taken as text: write plain numbers where numbers are meant, "
+        "and days as 2021-05-31."
+    )
+
+
+def in_two_orders(name: str, found: DistinctTexts) -> str:
+    """That some cells are dates with the day first and others with the month first; "" for others.
+
+    >>> days = [f"{k}/1/2020" for k in range(13, 32)] + [f"1/{k}/2020" for k in range(13, 32)]
+    >>> in_two_orders("day", DistinctTexts((*days,), (1,) * 38))[:52]
+    "Some cells of 'day' are dates with the day first ('1"
+    """
+    written = written_dates(np.array(found.texts, dtype=object))
+    day, month = (np.isnat(calendar(written, order)) for order in ("day-first", "month-first"))
+    either = written.first > 0
+    if (day & month | ~either).any() or not (day.any() and month.any()):
+        return ""
+    one, other = (found.texts[int(none.argmax())] for none in (month, day))
+    return (
+        f"Some cells of {name!r} are dates with the day first ({one!r}) and some with the month "
+        f"first ({other!r}), so that they are not taken as dates: write the year first."
+    )
+
+
+def zero_padded(found: DistinctTexts) -> bool:
+    """Whether all are whole numbers of one width, some with leading zeros, as codes have.
+
+    >>> zero_padded(DistinctTexts(("01", "12"), (1, 1)))
+    True
+    """
+    texts = [t for t in found.texts if t.casefold() not in MARKERS]
+    widths = {len(t) for t in texts}
+    return (
+        len(widths) == 1
+        and widths != {1}
+        and all(t.isdigit() and t.isascii() for t in texts)
+        and any(t.startswith("0") for t in texts)
+    )

@@ -1,0 +1,197 @@
+"""Amounts, codes and dates that were misread in strangers' tables, on every road."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.table.test_reading import ROADS, r_squared
+
+from gradfeat.rows.sources.tables import FrameTables, with_places
+from gradfeat.table.encode import TableEncoder
+from gradfeat.table.identifiers import identifiers
+from gradfeat.table.reading.decide import about_end_days, codes_for_missing, plan_column
+from gradfeat.table.unread import unread_sentence
+
+RNG = np.random.default_rng(11)
+N = 240
+X, Z = RNG.uniform(0.5, 100, N), RNG.standard_normal(N)
+
+
+def rupees(value: float) -> str:
+    digits = f"{12345 * value:.0f}"
+    thousands = f"{digits[-5:-3]},{digits[-3:]}"
+    return f"{digits[:-5]},{thousands}" if len(digits) > 5 else thousands
+
+
+def feet(cm: float) -> str:
+    return f"{int(cm / 2.54) // 12}'{int(cm / 2.54) % 12}\""
+
+
+def season(value: float) -> str:
+    return f"{1990 + int(value / 4)}/{(1991 + int(value / 4)) % 100:02d}"
+
+
+def turns(*ways: str) -> list[str]:
+    """The numbers X in one of these formats after another."""
+    return [ways[k % len(ways)].format(x, x / 1000, 1000 * x, 100 * x) for k, x in enumerate(X)]
+
+
+#: Cells of X that are read as it, up to a factor and a shift.
+AMOUNTS = {
+    "one currency in two ways": turns("{:.2f} EUR", "€{:.2f}", "{:.2f} Euro"),
+    "rupees": [f"Rs. {rupees(x)}/-" for x in X],
+    "intervals in brackets": [f"{x:.1f} ({x - 3:.1f} to {x + 3:.1f})" for x in X],
+    "percent in words": turns("{:.1f} percent", "{:.1f} pct", "{:.1f} per cent", "{:.1f}%"),
+    "percent and shares": [f"{x:.1f}%" if k % 2 else f"{x / 100:.3f}" for k, x in enumerate(X)],
+    "percent and basis points": turns("{0:.2f}%", "{3:.0f} bps"),
+    "percent without the sign": turns("{:.1f} %", "{:.1f}"),
+    "energy": turns("{:.1f} Wh", "{1:.4f} kWh"),
+    "power": turns("{2:.0f} kW", "{0:.3f} MW"),
+    "pressure": turns("{2:.0f} mbar", "{0:.3f} bar"),
+    "masses": turns("{2:.0f} µg", "{0:.3f} mg"),
+    "heights": [f"{x + 100:.1f} cm" if k % 2 else feet(x + 100) for k, x in enumerate(X)],
+    "milliseconds": turns("{0:.3f}s", "{2:.0f}ms"),
+    "temperatures": [f"{x:.1f} °C" if k % 2 else f"{1.8 * x + 32:.1f} °F" for k, x in enumerate(X)],
+    "seasons": [season(x) for x in X],
+}
+
+
+@pytest.mark.parametrize("case", AMOUNTS)
+def test_amounts_are_the_numbers_that_they_are(case):
+    plan = plan_column("x", pd.Series(AMOUNTS[case]))
+    found = plan.encode(pd.Series(AMOUNTS[case]))
+    assert (plan.kind, found.unread) == ("number", ())
+    lost = 1 - np.corrcoef(X, found.parts[""])[0, 1] ** 2
+    assert lost < {"seasons": 5e-3, "heights": 1e-3}.get(case, 1e-5)  # in whole years and inches
+
+
+@pytest.mark.parametrize("road", ["csv", "folder", "object"])
+@pytest.mark.parametrize("case", ["one currency in two ways", "rupees", "percent and shares"])
+def test_amounts_are_read_on_each_road(tmp_path, case, road):
+    found = ROADS[road](tmp_path, pd.DataFrame({"x": AMOUNTS[case], "z": Z, "y": X / 30 + Z}))
+    assert r_squared(found) > 0.999
+    assert not any("identifier" in remark for remark in found.remarks)
+
+
+@pytest.mark.parametrize("code", ["-999", "999", "500"])
+@pytest.mark.parametrize("road", ["csv", "folder", "object"])
+def test_one_whole_number_makes_no_thousands_of_decimals(tmp_path, code, road):
+    cells = [code if k % 30 == 3 else f"{x / 25 + 4:.3f}" for k, x in enumerate(X)]
+    found = ROADS[road](tmp_path, pd.DataFrame({"x": Z, "y": cells}))
+    values = np.r_[found.y_train, found.y_test]
+    assert np.median(values[values != float(code)]) < 10
+
+
+def test_ranges_of_money_are_two_numbers():
+    cells = [f"${100 * x:,.0f}-${100 * x + 5000:,.0f}" for x in X]
+    (plan,) = TableEncoder.from_contents(
+        TableEncoder().fit(pd.DataFrame({"x": cells})).to_contents()
+    )._plans
+    parts = plan.encode(pd.Series([*cells[:2], "$200,000 or more"])).parts
+    low = [float(f"{100 * x:.0f}") for x in X[:2]]
+    assert parts["_1"].tolist() == [*low, 200_000]
+    assert parts["_2"].tolist() == [float(f"{100 * x + 5000:.0f}") for x in X[:2]] + [200_000]
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        ([*range(100), 255, 255, 255], [255]),
+        ([*range(1000), 8888, 8888, 8888], [8888]),
+        ([*range(200), 255, 255, 255], []),
+        ([3, 4, 5, 6, 8, 8, 8, 8], []),
+    ],
+)
+def test_bytes_and_eights_are_codes_far_from_all_others(values, codes):
+    assert codes_for_missing(np.array(values, float)) == codes
+
+
+@pytest.mark.parametrize("way", ["%d.%m.%Y", "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
+@pytest.mark.parametrize("end", ["2099-12-31", "1900-01-01", "2199-12-31 23:59:59", "1899-12-30"])
+def test_ends_of_calendars_are_told(way, end):
+    days = pd.Series(pd.Timestamp("2019-01-01") + pd.to_timedelta((15 * X).astype(int), unit="D"))
+    days[::20] = pd.Timestamp(end)
+    note = TableEncoder().fit(pd.DataFrame({"x": days.dt.strftime(way)})).notes_[0]
+    assert f"of 'x' are {end[:10]}, long {'after' if end > '2' else 'before'} all" in note.remark
+
+
+def test_years_of_a_panel_are_no_ends_of_calendars():
+    years = pd.to_datetime([f"{year}-01-01" for year in (2000, 2001, 2002, 2005) for _ in range(9)])
+    assert about_end_days("x", years.astype("int64").to_numpy() / 1e9) == ""
+
+
+def test_24_hours_are_the_end_of_a_day_and_other_days_are_missing_for_what_they_are():
+    days = pd.date_range("2020-01-01", periods=60).strftime("%Y-%m-%d %H:%M")
+    plan = plan_column("d", pd.Series(days))
+    found = plan.encode(pd.Series(["2020-02-28 24:00", "0000-00-00", "2999-12-31", "2020-02-28"]))
+    assert found.parts["_seconds"][0] - found.parts["_seconds"][3] == 86_400
+    assert [(one.example, one.what) for one in found.unread] == [
+        ("0000-00-00", "date"),
+        ("2999-12-31", "date from 1678 to 2261"),
+    ]
+    clock = plan_column("t", pd.Series([f"{k % 24}:00" for k in range(60)]))
+    assert clock.encode(pd.Series(["24:00"])).parts["_seconds"].tolist() == [86_400]
+
+
+@pytest.mark.parametrize(
+    ("train", "later", "value", "said"),
+    [
+        (turns("{0:.3f}"), "73,728", 73.728, "with ',' before decimals"),
+        (turns("{0:.3f}"), "-1,713", -1.713, "with ',' before decimals"),
+        ([f"{100 * x + 900:,.0f}" for x in X], "9.345", 9345, "with '.' between thousands"),
+        (turns("{3:.0f}"), "7.217k", 7217, "with K, M or B as powers of ten"),
+        ([f"{3 * v:.3f}" for v in Z], "1,234", 1.234, "with ',' before decimals"),
+        ([f"{10 * x:.3f}" for x in [0.2, *X]], "1,500", np.nan, "no number"),
+        (turns("{:.1f} °C"), "68.0 °F", 20, ""),
+        (turns("{:.1f}%"), "20.2 percent", 0.202, ""),
+        ([season(x) for x in X], "2025/26", 2025, ""),
+    ],
+)
+def test_later_cells_are_read_where_one_reading_has_the_size_of_others(train, later, value, said):
+    plan = plan_column("x", pd.Series(train))
+    found = plan.encode(pd.Series([later]))
+    np.testing.assert_allclose(found.parts[""], value, rtol=1e-12)
+    where = with_places(found.unread, FrameTables(pd.DataFrame({"x": [later]})))
+    assert said in unread_sentence(where)
+    assert bool(said) == bool(where)
+
+
+def test_months_are_no_seasons():
+    months = pd.date_range("2000-01-01", periods=150, freq="MS").strftime("%Y-%m")
+    assert plan_column("x", pd.Series(months)).kind == "date"
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("{0:.2f} florins {1:.3f}x/{2}", "Most cells of 'x' begin or end with digits"),
+        ("{0:.0f} {3}", "numbers with units of several kinds ('ducat', 'florin')"),
+        ("0x{4:x}", "hexadecimal numbers such as '0x"),
+    ],
+)
+def test_what_looks_like_numbers_is_no_identifier_without_a_word(cell, words):
+    coins = ("ducat", "florin")
+    cells = [
+        cell.format(100 * x, x, "ab"[k % 2], coins[k % 2], int(1e5 * x)) for k, x in enumerate(X)
+    ]
+    plan = plan_column("x", pd.Series(cells))
+    assert plan.kind == "text"
+    assert words in plan.assumption
+    frame = pd.DataFrame({"x": cells})
+    found = identifiers(frame, frame, N, {"x": 0.0}, Z[:, None], TableEncoder())
+    assert words in found["x"]
+
+
+@pytest.mark.parametrize("cell", ["ID-{:04d}", "A{}", "{:05d}"])
+def test_identifiers_do_not_look_like_numbers(cell):
+    assert (
+        "digits" not in plan_column("x", pd.Series([cell.format(k) for k in range(N)])).assumption
+    )
+
+
+def test_dates_in_two_orders_are_told():
+    days = pd.date_range("2019-01-01", periods=N, freq="3D")
+    cells = [*days[:150].strftime("%d/%m/%Y"), *days[150:].strftime("%m/%d/%Y")]
+    plan = plan_column("x", pd.Series(cells))
+    assert "dates with the day first ('13/01/2019') and some with the month" in plan.assumption
