@@ -174,6 +174,16 @@ def test_a_row_of_sums_is_left_out(capsys, tmp_path, source):
         assert (ran.code, ran.err, said) == (0, "", True)
 
 
+def test_codes_in_the_new_target_and_few_test_rows_are_told(capsys, tmp_path, source):
+    codes = other().assign(z=np.where(np.arange(60) % 9 == 0, -999, other()["z"]))
+    told = " ".join(run(capsys, source, codes, tmp_path).out.split())
+    assert "of 'z' are -999 and its other values 1" in told
+    assert "--missing 'z=-999' takes them as missing" in told
+    told = run(capsys, source, other(12), tmp_path).out
+    assert "Only 3 rows tested on" in told
+    assert "interval 0" not in told
+
+
 def test_dates_are_said_to_be_dates(capsys, tmp_path, source):
     days = pd.date_range("2020-01-31", periods=60).strftime("%d.%m.%Y")
     ran = run(capsys, source, other().assign(z=days), tmp_path)

@@ -36,9 +36,9 @@ ROOMS: Final = {
     "maths": Room(4_491, 33),
     "models": Room(11_572, 70),
     "planning": Room(1_462, 10),
-    "reports": Room(976, 4),
+    "reports": Room(981, 4),
     "rows": Room(6_960, 32),
-    "table": Room(11_889, 47),
+    "table": Room(11_921, 47),
     "tasks": Room(2_211, 18),
     "theory": Room(6_729, 32),
 }

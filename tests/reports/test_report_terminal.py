@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from io import StringIO
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -86,6 +87,14 @@ def test_a_score_whose_whole_interval_is_below_chance_is_worse_than_the_mean():
     )
     text = outcome(with_best(Interval(-0.1, -0.3, 0.1)))
     assert text.endswith("which these rows do not tell from predicting the mean.")
+
+
+def test_few_test_rows_do_not_tell_whether_a_method_predicts():
+    report = replace(with_best(Interval(0.99, np.nan, np.nan)), y_true=np.arange(2.0))
+    assert outcome(report) == (
+        f"2 test rows are too few to tell whether any method predicts {report.target}: "
+        "Linear (ridge) has R2 0.990."
+    )
 
 
 def test_what_is_needed_most_is_so_of_the_columns_that_were_shuffled_apart():

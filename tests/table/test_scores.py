@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, r2_score, roc_auc_score
 
-from gradfeat.table.scores import Predictions, interval, intervals, merit, replicates, resamples
+from gradfeat.table.scores import (
+    Predictions,
+    about_few,
+    interval,
+    intervals,
+    merit,
+    replicates,
+    resamples,
+)
 
 # Sums of 40 rounded terms of order one.
 ROUNDING = 1e-10
@@ -92,3 +100,16 @@ def test_proportions_have_exact_intervals_where_no_resample_is_wrong():
     ends = intervals(y, replicates(y, Predictions(wrong, P), resamples(48, 0)))["accuracy"]
     # R: binom.test(42, 48)
     assert (ends.low, ends.high) == pytest.approx((0.7475, 0.9527), abs=5e-4)
+
+
+def test_few_test_rows_have_scores_without_intervals():
+    for n, known in ((2, False), (5, False), (9, False), (10, True)):
+        y, f = np.arange(float(n)), np.arange(n) + 0.01 * (-1.0) ** np.arange(n)
+        found = intervals(y, replicates(y, Predictions(f, None), resamples(n, 0)))
+        assert np.isfinite(found["RMSE"].estimate)
+        assert np.isfinite(found["R2"].low) == np.isfinite(found["RMSE"].high) == known
+        assert bool(about_few(n)) != known
+    right = np.eye(2)[[0, 1, 0, 1]]
+    codes = np.array([0, 1, 0, 1])
+    found = intervals(codes, replicates(codes, Predictions(codes, right), resamples(4, 0)))
+    assert 0.3 < found["accuracy"].low < 0.5

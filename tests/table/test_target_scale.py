@@ -93,6 +93,7 @@ def test_zeros_are_learned_as_the_logarithm_of_one_more():
     y = np.array([0.0, 1.0, 50.0])
     np.testing.assert_allclose(scale.learned(y), np.log1p(y))
     np.testing.assert_allclose(scale.back(scale.learned(y)), y, atol=1e-12)
+    assert scale.back(np.array([-0.2, -5.0, 0.0])).tolist() == [0.0, 0.0, 0.0]  # none is below
     assert "log(1 + y)" in scale.in_words("y")
     assert np.isfinite(scale.back(np.array([1e6])) ** 2).all()
 

@@ -43,7 +43,7 @@ from gradfeat.table.results import (
     Remark,
     Streaming,
 )
-from gradfeat.table.scores import about_classes, below_chance, beyond_chance
+from gradfeat.table.scores import FEWEST_TEST_ROWS, about_classes, below_chance, beyond_chance
 
 #: Directions of a first step that are described, and that get a figure of their own.
 TOLD = 3
@@ -91,8 +91,13 @@ def chance(report: FitReport) -> str:
     methods = ranked(report.methods)
     if not methods or beyond_chance(report.y_true, methods[0].scores):
         return ""
-    best, score = methods[0].label, first_score(methods[0])
-    told = f"{report.target} beyond chance on these {len(report.y_true):,} test rows"
+    best, score, n = methods[0].label, first_score(methods[0]), len(report.y_true)
+    if n < FEWEST_TEST_ROWS and not report.classes:
+        few = "1 test row is" if n == 1 else f"{n} test rows are"
+        return (
+            f"{few} too few to tell whether any method predicts {report.target}: {best} has {score}"
+        )
+    told = f"{report.target} beyond chance on these {n:,} test rows"
     words = f"No method predicts {told}: the best ({best}) has {score}"
     if len(methods) < len(report.methods):
         words = f"None of the {len(methods)} methods that were fitted predicts {told}"

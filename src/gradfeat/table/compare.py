@@ -33,7 +33,7 @@ from gradfeat.table.results import (
     Streaming,
     package_versions,
 )
-from gradfeat.table.scores import about_classes, held_scores, verdict, worth
+from gradfeat.table.scores import about_classes, about_few, held_scores, verdict, worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.shuffling import correlated_groups
 from gradfeat.table.table_model import TableModel
@@ -223,6 +223,7 @@ def _remarks(
     """On the data before the verdict, what may undo it first; on the fits at the page's end."""
     first = [
         *table.remarks,
+        *about_few(len(table.test)),
         _open_question(fits),
         unread_sentence(table.unread) if table.unread else "",
         *table.encoder.remarks,

@@ -132,7 +132,11 @@ def _described(model: Any) -> tuple[list[str], Rows]:
             names, shift = list(encoder.columns_), scale.shift
             if shift is None:
                 return names, lambda X: inner(encoded(X))
-            return names, lambda X: inner(encoded(X)).clamp(max=LARGEST_LOG).exp() - shift
+
+            def back(X: Tensor) -> Tensor:
+                return (inner(encoded(X)).clamp(max=LARGEST_LOG).exp() - shift).clamp(min=0.0)
+
+            return names, back
         case TableModel(about=about):
             raise ModelFileError(
                 f"The model ({about.get('method', 'of scikit-learn')}) is scikit-learn's: export "

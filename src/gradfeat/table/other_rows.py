@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.rows.sources.tables import Tables
+from gradfeat.rows.sources.tables import Tables, selected
 from gradfeat.table.reading.masked import Masking
 from gradfeat.table.reading.number_formats import LARGEST, MARKERS, taken_apart
 from gradfeat.table.reading.numbers import DistinctTexts, NumberPlan, find_numbers
@@ -186,12 +186,13 @@ def other_rows(
     for cell in (*sums, *units):
         w[rows_with(frame, cell)] = 0
     for row in statistic_rows([*values.values()], w, ends):
-        sums += [cell for cell in _cell(frame, np.arange(len(w)) == row) if cell not in sums]
+        ordered = selected(frame, [*(n for n in texts if n not in values), *values])
+        sums += _cell(ordered, np.arange(len(w)) == row)
         w[row] = 0
     sums += _sums(frame, {n: texts[n] for n in texts if n not in found or not found[n]}, values, w)
     for cell in sums:
         w[rows_with(frame, cell)] = 0
-    others = [cell for cell in others if cell not in sums]
+    others = [cell for cell in others if cell not in sums and w[rows_with(frame, cell)].any()]
     certain = [c for c in others if _adds_up(values, w, rows_with(frame, c))]
     return OtherRows((*sums, *certain), units, _doubtful(c for c in others if c not in certain))
 

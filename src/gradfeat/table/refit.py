@@ -13,11 +13,19 @@ from gradfeat.rows.sources.tables import Tables, held, with_places
 from gradfeat.rows.sources.words import counted
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
+from gradfeat.table.reading.decide import about_codes_for_missing
 from gradfeat.table.reading.masked import declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells, package_versions
 from gradfeat.table.row_sample import column_of
-from gradfeat.table.scores import about_classes, held_scores, intervals, replicates, resamples
+from gradfeat.table.scores import (
+    about_classes,
+    about_few,
+    held_scores,
+    intervals,
+    replicates,
+    resamples,
+)
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.target import Target, Task, about_moments, prepare_target
@@ -70,7 +78,8 @@ def refit_model(
         if lost and remarks:
             raise TableError(f"Strict, and not every target can be read: {' '.join(remarks)}")
         refuse_unread(unread, table)
-    estimator = source.refit_head(X[split.train], found.values[split.train])
+    y_train = found.values[split.train]
+    estimator = source.refit_head(X[split.train], y_train)
     said = predictions(estimator, X[split.test], found)
     W = resamples(len(split.test), seed)
     y = found.values[split.test].astype(float)
@@ -94,7 +103,8 @@ def refit_model(
     )
     gaps = found.rows_dropped - lost
     without = [f"{counted(gaps, 'row')} without a target left out."] if gaps else []
-    told = (*without, *others, *remarks)
+    codes = "" if found.classes else about_codes_for_missing(target, y_train)
+    told = (*without, *others, *remarks, *about_few(len(y)), *filter(None, [codes]))
     return Refitted(new, told, with_places(unread, table))
 
 

@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 
 from gradfeat.drawing.numbers import listed, number, percent
 from gradfeat.maths.streams import numpy_stream
+from gradfeat.rows.sources.words import counted
 from gradfeat.table.results import Answer, Interval, MethodResult, Verdict
 from gradfeat.table.target import AS_IS, TargetScale
 
@@ -20,6 +21,9 @@ RESAMPLES = 500
 
 #: A spread about the mean below this share of the squares is one of equal values, rounded.
 ROUNDING = 1e-10
+
+#: Of fewer test rows the resamples are too alike for an interval to mean anything.
+FEWEST_TEST_ROWS = 10
 
 #: Numbers of resamples that are held at once.
 HELD_NUMBERS = 2**21
@@ -147,7 +151,8 @@ def intervals(y: Floats, draws: Draws) -> dict[str, Interval]:
 
     Accuracy is a proportion, whose interval is exact (Clopper-Pearson): of 48 right in 48 rows no
     resample has a wrong one, and still the rate may be .926. An AUC of 1 gets the interval of as
-    many independent pairs, all in order, as the rarest class has rows.
+    many independent pairs, all in order, as the rarest class has rows. Other scores have none where
+    there are few test rows.
 
     >>> found = intervals(np.zeros(48), {"accuracy": (1.0, np.ones(9))})["accuracy"]
     >>> round(found.low, 3), found.high
@@ -160,15 +165,26 @@ def intervals(y: Floats, draws: Draws) -> dict[str, Interval]:
             return proportion(round(value * len(y)), len(y))
         if name == "AUC" and value == 1.0:
             return proportion(rarest, rarest)
-        return interval(value, many)
+        few = len(y) < FEWEST_TEST_ROWS
+        return Interval(value, float("nan"), float("nan")) if few else interval(value, many)
 
     return {name: one(name, value, many) for name, (value, many) in draws.items()}
+
+
+def about_few(rows: int) -> list[str]:
+    """A remark on so few test rows that scores have no intervals."""
+    if rows >= FEWEST_TEST_ROWS:
+        return []
+    return [
+        f"Only {counted(rows, 'row')} tested on: scores of so few say little and have no interval "
+        "from resamples; cross-validation, which tests on every row in turn, says more."
+    ]
 
 
 def beyond_chance(y: Floats, scores: Mapping[str, Interval]) -> bool:
     """Whether scores say more than the mean of test rows `y`, or the most frequent class, does.
 
-    >>> beyond_chance(np.arange(9.0), {"R2": Interval(0.1, -0.1, 0.2)})
+    >>> beyond_chance(np.arange(30.0), {"R2": Interval(0.1, -0.1, 0.2)})
     False
     >>> codes, auc = np.repeat([0, 1], [9, 1]), Interval(0.9, 0.7, 0.99)
     >>> beyond_chance(codes, {"accuracy": Interval(0.9, 0.6, 1.0), "AUC": auc})
@@ -177,7 +193,7 @@ def beyond_chance(y: Floats, scores: Mapping[str, Interval]) -> bool:
     if "accuracy" in scores:
         ranks = scores.get("AUC")
         return scores["accuracy"].low > _usual(y) or (ranks is not None and ranks.low > 0.5)
-    return "R2" not in scores or scores["R2"].low > 0
+    return len(y) >= FEWEST_TEST_ROWS and ("R2" not in scores or scores["R2"].low > 0)
 
 
 def below_chance(y: Floats, scores: Mapping[str, Interval]) -> bool:
@@ -243,9 +259,6 @@ def worth(draws: Draws) -> tuple[float, ...]:
     values = [merit(n, value) for n, (value, _) in draws.items() if n in (first, "log-loss")]
     return tuple(-np.inf if np.isnan(value) else value for value in values)
 
-
-#: Of fewer test rows the resamples are too alike for an interval to mean anything.
-FEWEST_TEST_ROWS = 10
 
 #: The smallest difference worth naming: of a score whose best is 1, and as a share of others.
 SMALLEST, SMALLEST_SHARE = 0.005, 0.01

@@ -49,11 +49,14 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 class TargetScale:
     """Methods are fitted to log(y + shift), or to y where there is no shift.
 
-    Predictions are ``exp(f) - shift``: the median of y where f is that of its logarithm.
+    Predictions are ``exp(f) - shift``, and 0 where that is below it, as no such target is: the
+    median of y where f is that of its logarithm.
 
     >>> scale = TargetScale(1.0)
     >>> scale.back(scale.learned(np.array([0.0, 9.0]))).round(12).tolist()
     [0.0, 9.0]
+    >>> scale.back(np.array([-0.1])).tolist()
+    [0.0]
     """
 
     shift: float | None = None
@@ -71,7 +74,7 @@ class TargetScale:
         """Predictions in the units of y."""
         if self.shift is None:
             return f
-        return np.exp(np.minimum(f, LARGEST_LOG)) - self.shift
+        return np.maximum(np.exp(np.minimum(f, LARGEST_LOG)) - self.shift, 0.0)
 
     def learned_name(self, target: str) -> str:
         """What is learned, as a formula: ``log(y)``."""
