@@ -37,7 +37,7 @@ ROOMS: Final = {
     "models": Room(11_572, 70),
     "planning": Room(1_462, 10),
     "reports": Room(981, 4),
-    "rows": Room(6_960, 32),
+    "rows": Room(6_990, 32),
     "table": Room(11_921, 47),
     "tasks": Room(2_211, 18),
     "theory": Room(6_729, 32),

@@ -51,6 +51,24 @@ def test_what_is_no_row_is_left_out_with_a_word(tmp_path, text, told, packed, ro
         assert table.rows == len(FRAME)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("rows", [7, 1_000])
+@pytest.mark.parametrize("wide", ["", ",d", ",,"])
+def test_a_second_table_below_a_blank_line_is_no_part_of_the_first(tmp_path, wide, packed, rows):
+    more = wide.replace("d", "4")
+    text = f"{CSV}\nname,count,share{wide}\nalpha,3,0.4{more}\nbeta,5,0.6{more}\n"
+    path = tmp_path / "t.csv"
+    path.write_bytes(bz2.compress(text.encode()) if packed else text.encode())
+    table = tables(path, piece_rows=rows)
+    pd.testing.assert_frame_equal(held(table), FRAME, check_dtype=False)
+    assert f"the last 3 lines ('name,count,share{wide}'" in "".join(table.remarks)
+
+
+def test_blank_lines_between_rows_and_a_header_that_comes_again_end_no_table(tmp_path):
+    (tmp_path / "t.csv").write_text(CSV + "\n" + CSV.split("\n", 1)[1] + "\n\n" + CSV)
+    assert len(held(tables(tmp_path / "t.csv"))) == 3 * len(FRAME) + 1
+
+
 @pytest.mark.parametrize("rows", [7, 1_000])
 def test_the_line_from_which_excel_reads_the_separator_is_no_row(tmp_path, rows):
     (tmp_path / "t.csv").write_text("sep=;\n" + FRAME.to_csv(index=False, sep=";"))

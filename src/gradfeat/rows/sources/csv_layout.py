@@ -17,6 +17,7 @@ import pyarrow.csv as pacsv
 
 from ...errors import SourceError
 from .looks import Looks
+from .records import Fields, is_header, is_number
 from .tables import Cells
 from .text import Layout
 from .text_options import TextOptions
@@ -86,7 +87,9 @@ class CsvLayout(Layout):
 
     def end_of_rows(self, tail: bytes, name: str) -> int:
         del name
-        return without_footer(tail, self.looks.separator.encode(), len(self.names))
+        lines = tail.splitlines(keepends=True)
+        end = sum(map(len, lines[: before_second_table(lines, self.looks, self.names)]))
+        return without_footer(tail[:end], self.looks.separator.encode(), len(self.names))
 
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
         return self.looks.record_ends(data)
@@ -309,6 +312,33 @@ _SAYS = (
 _SAYS_SO = re.compile(_SAYS + rb"\b[^,;\t|]*[:. ]", re.IGNORECASE)
 _WITH_COLON = re.compile(_SAYS + rb" *:", re.IGNORECASE)  # in lines that may be rows as well
 _FOOT_WORDS = re.compile(rb"\s*[^\s\d+.,-].*[\s:]|\s*[*\xc2(].*\S")
+
+
+def before_second_table(lines: Sequence[bytes], looks: Looks, names: Sequence[str]) -> int:
+    """How many of the last lines of a text with the columns `names` come before another table.
+
+    It is no longer than a footer, and begins below a blank line with a header of its own: words
+    above its numbers, and where the columns of the text have numbers.
+
+    >>> text = b"1,2\\n3,4\\n\\nname,n\\nall,2\\n"
+    >>> before_second_table(text.splitlines(), Looks(), ["x", "z"])
+    2
+    """
+    plain = [looks.plain(line).decode("utf-8", "replace") for line in lines]
+    rows = [[cell.strip() for cell in row] for row in csv.reader(plain, delimiter=looks.delimiter)]
+    if len(rows) != len(lines):
+        return len(lines)  # some are in quotes
+    for i in range(max(2, len(rows) - _MOST_FOOT), len(rows) - 2):
+        filled: list[Fields] = [[cell for cell in row if cell] for row in rows[i + 1 :]]
+        header, below = filled[0], filled[1:]
+        above = [row for row in rows[:i] if len(row) == len(names)][1:]
+        known = [[cell for cell in cells if cell] for cells in zip(*above, strict=True)]
+        numbers = [bool(cells) and all(map(is_number, cells)) for cells in known]
+        words = [not is_number(cell) for cell, one in zip(header, numbers, strict=False) if one]
+        other = any(words) and all(words) and header != [*names]
+        if not any(rows[i]) and other and is_header(header, below):
+            return i
+    return len(lines)
 
 
 def without_footer(tail: bytes, delimiter: bytes, width: int) -> int:
