@@ -280,6 +280,31 @@ def first_theory(n: int, d: int) -> float:
     return rfm_rounds(*said, rounds=0, kernel="gaussian")[0].error
 
 
+def update_error(rng: np.random.Generator, n: int, d: int) -> float:
+    """After one update on fresh rows: Laplace kernel of bandwidth 3 sqrt(d), centred gradients."""
+    M, error = np.eye(d), math.nan
+    for _ in range(2):
+        X, points, new = (rng.standard_normal((rows, d)) for rows in (n, n, 2_000))
+        y, wanted = (Z[:, 0] * Z[:, 1] for Z in (X, new))
+        own, far, near = (_lengths(Z, X, M) for Z in (X, new, points))
+        width = 3 * d**0.5
+        c = np.linalg.solve(np.exp(-own / width) + 1e-3 * np.eye(n), y)
+        error = float(np.mean((np.exp(-far / width) @ c - wanted) ** 2))
+        w = np.exp(-near / width) * c / near
+        A = np.cov(((w @ X - w.sum(1)[:, None] * points) @ M).T)
+        M = A * d / np.trace(A)
+    return error
+
+
+def _lengths(Z: np.ndarray, X: np.ndarray, M: np.ndarray) -> np.ndarray:
+    squares = ((Z @ M) * Z).sum(1)[:, None] + ((X @ M) * X).sum(1) - 2 * Z @ M @ X.T
+    return np.sqrt(np.maximum(squares, 1e-18))
+
+
+def update_theory(n: int, d: int) -> float:
+    return rfm_rounds(lambda u: u[:, 0] * u[:, 1], 2, d, n, 3 * d**0.5, rounds=1)[1].error
+
+
 def rounds(rng: np.random.Generator) -> Numbers:
     return {"rfm_rounds: first error at d = 100": first_error(rng, 1_000, 100)}
 
@@ -304,6 +329,8 @@ def sizes() -> None:
         n = 5 * d * d // 9
         draw = lambda rng, n=n, d=d: first_error(rng, n, d)  # noqa: E731
         _size("rfm_rounds", n, d, draws, draw, first_theory(n, d))
+    update = lambda rng: update_error(rng, 500, 40)  # noqa: E731
+    _size("rfm_rounds, one update", 500, 40, 12, update, update_theory(500, 40))
     shares()
     bends()
 

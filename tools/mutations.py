@@ -105,6 +105,8 @@ MUTATIONS: Final = (
              "spread <= MOST_SPREAD", "spread <= 1e9", ("tests/theory/test_predicted_errors.py",)),
     Mutation("outliers where the gradient's rest is not small", _SPIKES,
              "* size > MOST_TURNED", "* size > 1e9", (SPECTRUM,)),
+    Mutation("noise of an RFM's fit alike in all directions", _ROUNDS,
+             "(gamma + (1 - gamma) * met)", "np.ones(len(c))", (ROUNDS,)),
     Mutation("functions of degree 2 as noise on reused rows", _REUSED, "4 * bend**2 * g * tau",
              "0 * bend**2 * g * tau", (START,)),
     Mutation("sign of beta's part along W0^T a", _FINITE, "grid.m - initial * a * moved[:, :K]",

@@ -25,7 +25,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(134, 3),
-    "catalogue": Room(12_385, 58),
+    "catalogue": Room(12_387, 58),
     "cli": Room(3_821, 26),
     "diagnostics": Room(1_137, 8),
     "drawing": Room(917, 7),
@@ -40,5 +40,5 @@ ROOMS: Final = {
     "rows": Room(6_990, 32),
     "table": Room(11_921, 47),
     "tasks": Room(2_211, 18),
-    "theory": Room(6_729, 32),
+    "theory": Room(6_739, 32),
 }

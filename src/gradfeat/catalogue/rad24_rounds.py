@@ -121,7 +121,8 @@ EXPERIMENT = Experiment(
 y = x_0 x_1 is of degree 2: kernel ridge learns a share n/d^2 of it. The AGOP of that fit is
 quadratic in the share, and its noise is spread over d directions, so M weighs the two directions
 n/d times the others; the next fit learns at n ~ d^(4/3), the ones after it at d^(12/11) and less
-(theory/rfm_rounds, for fresh rows in each round). Measured here as used, on the same rows.""",
+(theory/rfm_rounds, for fresh rows in each round, where it promises too much). Measured here as
+used, on the same rows.""",
     trial=trial,
     grids={"quick": {"d": DIMENSIONS}, "paper": {"d": [24, 34, 48, 68, 96, 136]}},
     small={"d": [9, 12], "sizes": 2, "least": 3.0, "n_test": 50},
@@ -129,13 +130,14 @@ n/d times the others; the next fit learns at n ~ d^(4/3), the ones after it at d
     theory=theory,
     figure=figure,
     checks={
-        "After one update the sample size grows with theory's exponent, 1.17 from d = 24 to 96 (4/3"
+        "After one update the sample size grows with theory's exponent, 1.19 from d = 24 to 96 (4/3"
         " in the limit), within .15."
         " [gradfeat.theory.rfm_rounds, derived here; after Rad24]": slope(
-            "needed_1", "d", 1.02, 1.32, {"d": DIMENSIONS}
+            "needed_1", "d", 1.04, 1.34, {"d": DIMENSIONS}
         ),
-        "The same rows in every round ask for more than theory's 506 rows of fresh ones at d = 96,"
-        " and for less than 2.2 times as many."
+        "The same rows in every round ask for more than 506 rows at d = 96, and for less than 2.2"
+        " times as many (theory, for fresh rows, has 493, and simulated fresh rows ask for 1.4"
+        " times as many as that)."
         " [gradfeat.theory.rfm_rounds, derived here; after Rad24]": within(
             "needed_1", 506, 1_113, {"d": 96}
         ),
