@@ -152,7 +152,7 @@ def _chat() -> np.ndarray:
 
 
 def step_theory() -> Numbers:
-    plain = random_feature_errors(*SHAPE)
+    plain = random_feature_errors(*SHAPE, n=N_ROWS)
     after = finite_step_errors(*SHAPE, eta=ETA["fresh"], n=N_ROWS)
     direction = gradient_direction(PHI, RELU, TEACHER)
     shared = 0.25 * float(direction.norm_squared)

@@ -68,8 +68,8 @@ def rfm_rounds(
     Raises ValueError where r, d, n, the bandwidth or the penalty cannot be.
     Regime: x ~ N(0, I_d), n and d large, polynomials of degree <= 4 with E grad^2 f* of rank r;
     AGOPs at their expectation. They vary from draw to draw and tilt the metric by more: on fresh
-    rows simulated errors are 1.4 to 2.7 times these after one update and after two (d of 40 to 96,
-    n of 500 to 700). On the same rows the metric has also followed their noise, and they are larger.
+    rows simulated errors are 1.4 to 2.8 times these after one and after two updates, d of 40 to 96,
+    n of 500 to 700. On the same rows the metric has also followed their noise: they are larger.
     Source: derived here; the equivalent of ridge: Canatar, Bordelon & Pehlevan 2021, Simon et al.
     2023, which ask for features like Gaussian ones (not proved here).
 
