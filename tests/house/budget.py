@@ -37,7 +37,7 @@ ROOMS: Final = {
     "models": Room(11_572, 70),
     "planning": Room(1_462, 10),
     "reports": Room(981, 4),
-    "rows": Room(6_990, 32),
+    "rows": Room(7_034, 32),
     "table": Room(11_921, 47),
     "tasks": Room(2_211, 18),
     "theory": Room(6_740, 32),

@@ -383,3 +383,23 @@ def test_the_line_with_the_target_is_the_header_below_names_of_groups(tmp_path, 
 def test_a_class_called_as_the_target_makes_no_row_a_header(tmp_path):
     path = written(tmp_path, "a,b,kind\n1,x,p\n2,y,kinds\n3,x,p\n")
     assert csv_tables(path, text=TextOptions(wanted=("kinds",))).names == ("a", "b", "kind")
+
+
+@pytest.mark.parametrize(
+    ("rows", "cells", "said"),
+    [
+        ("'a, b',1\n'it''s \"so\"',2\nc,3\n", ["a, b", 'it\'s "so"', "c"], "quoted with '"),
+        ('"say \\"hi, you\\"",1\n"a\\\\",2\nc,3\n', ['say "hi, you"', "a\\", "c"], "a backslash"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_fields_quoted_in_other_ways_are_one_field(tmp_path, rows, cells, said, packed):
+    text = f"t,n\n{rows}".encode()
+    path = written(tmp_path, gzip.compress(text) if packed else text)
+    table = csv_tables(path, piece_rows=2)
+    assert held(table).to_numpy().tolist() == [[cell, i + 1.0] for i, cell in enumerate(cells)]
+    assert said in "; ".join(table.remarks)
+    like = TextOptions.kept(json.loads(json.dumps(asdict(table.text))))
+    further = written(tmp_path, "t,n\n'c',4\n" if "'" in said else "t,n\nc,4\n")
+    known = csv_tables(further, text=TextOptions(wanted=("t", "n"), like=like))
+    assert held(known).to_numpy().tolist() == [["c", 4.0]]

@@ -62,13 +62,14 @@ class Looks:
     #: Records before the first row: header, and lines above it that are no part of the table.
     before: int = 1
     padded: bool = False  # whether blanks stand between separators and quotes
+    quotes: str = ""  # what fields are quoted with, or what stands before quotes in them
     remarks: tuple[str, ...] = ()  # what was found and not told, in sentences
 
     @property
     def told(self) -> TextOptions:
         names = () if self.header else self.names
         header = None if self.header and not self.before else self.header
-        return TextOptions(self.separator, self.comment, header, names=names)
+        return TextOptions(self.separator, self.comment, header, names=names, quotes=self.quotes)
 
     @property
     def delimiter(self) -> str:
@@ -82,9 +83,27 @@ class Looks:
         if self.padded:
             separator = self.separator.encode()
             data = re.sub(re.escape(separator) + rb' +(?=")', separator, data)
+        data = self._with_double_quotes(data, b'""')
         if self.separator != BLANKS:
             return data
         return _BETWEEN_BLANKS.sub(lambda found: found[1] or (found[2] and b"\t") or b"", data)
+
+    def _with_double_quotes(self, data: bytes, inside: bytes) -> bytes:
+        """Fields quoted as all are by default, with `inside` for a double quote in them."""
+        plain = len(inside) > 1
+        if self.quotes == "\\":
+            kept = b"\\" if plain else b"\\\\"
+            return re.sub(rb'\\(["\\])', lambda m: b'""' if m[1] == b'"' else kept, data)
+        if not self.quotes:
+            return data
+        edge = rb"[\r\n" + re.escape(self.separator.encode()) + rb"]"
+        field = rb"(?:(?<=" + edge + rb")|\A)'((?:[^'\n]|'')*)'(?=" + edge + rb"|\Z)"
+        single = b"'" if plain else b"''"
+        return re.sub(
+            field,
+            lambda m: b'"' + m[1].replace(b"''", single).replace(b'"', inside) + b'"',
+            data,
+        )
 
     @property
     def _comments(self) -> re.Pattern[bytes]:
@@ -93,6 +112,7 @@ class Looks:
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
         if self.comment:
             data = self._comments.sub(lambda found: b" " * len(found[0]), data)
+        data = self._with_double_quotes(data, b" ")  # of the same length
         return record_ends(data, " \t" if self.separator == BLANKS else self.separator)
 
     def row_ends(self, data: bytes, ends: np.ndarray) -> np.ndarray:
@@ -136,7 +156,7 @@ def _looks(sample: bytes, options: TextOptions, name: str) -> Looks:
     comment = options.comment if options.comment is not None else _comment(sample)
     found = Looks(",", comment)
     found = replace(found, separator=options.separator or _separator(sample, found, options))
-    found = _padded(sample, found)
+    found = _quoted(sample, _padded(sample, found), options)
     rows = _once(first_records(sample, found))
     if not rows:
         return replace(found, before=0)
@@ -226,6 +246,10 @@ def _remarks(found: Looks, first: Fields, above: int, options: TextOptions) -> I
     if found.comment and options.comment is None:
         yield f"lines that begin with {found.comment!r} are comments"
     yield from _about_header(found, first, above, options)
+    if found.quotes == "'":
+        yield "fields are quoted with '"
+    elif found.quotes:
+        yield "a quote in a field has a backslash before it"
     if found.row_names:
         yield "the names of rows, which R writes before the first column, are left out"
 
@@ -283,6 +307,17 @@ def _padded(sample: bytes, found: Looks) -> Looks:
     cells = [cell for row in first_records(sample, found) for cell in row if cell[:1] == " "]
     quoted = any(cell.lstrip(" ")[:1] == '"' for cell in cells)
     return replace(found, padded=found.separator != BLANKS and quoted)
+
+
+def _quoted(sample: bytes, found: Looks, options: TextOptions) -> Looks:
+    """With quotes of another kind, where rows have the same number of fields with these alone."""
+    if told := options.quotes or (options.like.quotes if options.like else ""):
+        return replace(found, quotes=told)
+    tried = [replace(found, quotes=quotes) for quotes in ("", "\\", "'")]
+    if found.separator == BLANKS:
+        return found
+    alike = (one for one in tried if len({*map(len, first_records(sample, one))}) < 2)
+    return next(alike, found)
 
 
 def _separator(sample: bytes, found: Looks, options: TextOptions) -> str:

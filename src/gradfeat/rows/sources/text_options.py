@@ -38,6 +38,7 @@ class TextOptions:
     #: Columns that will be asked for: a first line that holds one of them is a header.
     wanted: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # columns of a text without a header
+    quotes: str = ""  # where they are others than double ones that are doubled in fields
     target: str = ""  # the one of `names` that further files may lack
     #: How the text was written that a model was fitted to: what a text is taken for whose first
     #: lines hold none of the columns that are `wanted`.
@@ -56,7 +57,15 @@ class TextOptions:
     @classmethod
     def kept(cls, plain: Mapping[str, Any]) -> TextOptions:
         """From what JSON keeps of them (``dataclasses.asdict``)."""
-        own = plain.keys() & {"separator", "comment", "header", "encoding", "sheet", "target"}
+        own = plain.keys() & {
+            "separator",
+            "comment",
+            "header",
+            "encoding",
+            "sheet",
+            "target",
+            "quotes",
+        }
         return cls(**{name: plain[name] for name in own}, names=tuple(plain.get("names", ())))
 
 
