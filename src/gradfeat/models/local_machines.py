@@ -181,20 +181,18 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
 
         Where there is no noise it is not certified: what rounding adds to targets is not nothing.
         """
-
-        def fit(kernel: Kernel, rows: Block) -> KernelMachine:
-            whole = Adaptive(memory_limit=self.memory_limit)
-            return KernelRidge(kernel, self.alpha, whole).fit(of_block(rows), seed=seed)
-
+        whole = Adaptive(memory_limit=self.memory_limit)
         kernel, X = self.kernel.rounded(block.X)
         if kernel is not self.kernel:
             rounded = replace(block, X=X)
             first = rounded.at(one)
-            f = fit(kernel, first).in_float64()
+            ridge = KernelRidge(kernel, self.alpha, whole)
+            f = ridge.fit(of_block(first), seed=seed).in_float64()
             if Certificate.of(replace(f, kernel=self.kernel), first, seed)(f):
                 return self._quick(f, first, seed), rounded
         first = block.at(one)
-        return self._quick(fit(self.kernel, first), first, seed), block
+        f = KernelRidge(self.kernel, self.alpha, whole).fit(of_block(first), seed=seed)
+        return self._quick(f, first, seed), block
 
     def _quick(self, f: KernelMachine, rows: Block, seed: int) -> KernelMachine:
         return quickened(f, rows, seed=seed, memory_limit=self.memory_limit)

@@ -53,7 +53,7 @@ def distance_factors(
     """
     centre = Z.mean(0)
     x, z = (X - centre).div_(unit), (Z - centre).div_(unit)
-    own, other = (P.square().sum(1, keepdim=True) for P in (x, z))
+    own, other = x.square().sum(1, keepdim=True), z.square().sum(1, keepdim=True)
     own.mul_(1 - ROUNDING * torch.finfo(X.dtype).eps)
     left = torch.cat([-2 * x, torch.ones_like(own), own], 1)
     return left, torch.cat([z, other, torch.ones_like(other)], 1)

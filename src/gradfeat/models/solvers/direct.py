@@ -74,7 +74,9 @@ class Direct(Solver):
         how = {"advice": ADVICE, "sample": residual_rows(n, seed) if self.sampled else None}
         tried: list[Solution] = []
         for one in self._in_types(system):
-            solve, note = self._factor(one, meter)
+            solve, note = cholesky_(self._matrix(one, one.X.dtype, meter)), ""
+            if solve is None:
+                solve, note = self._wider(one, meter)
             measured = Operator(replace(one, kept=None), None, meter, what=MEASURED)
             measured.tiles.budget = 0
             steps: Steps = partial(_once, solve)
@@ -91,11 +93,9 @@ class Direct(Solver):
         if system.X.element_size() < 8 and direct_bytes(X, y) <= allowed_bytes(self.memory_limit):
             yield replace(system, X=X, kept=None)
 
-    def _factor(self, system: System, meter: Meter) -> tuple[Solve, str]:
+    def _wider(self, system: System, meter: Meter) -> tuple[Solve, str]:
+        """What solves a matrix that is not numerically positive definite."""
         narrow = system.X.dtype
-        solve = cholesky_(self._matrix(system, narrow, meter))
-        if solve is not None:
-            return solve, ""
         note = "the float32 matrix is not numerically positive definite: float64 was used."
         if narrow != torch.float64:
             solve = cholesky_(self._matrix(system, torch.float64, meter))

@@ -90,14 +90,11 @@ class Tiles:
         """Tile (i, j); the caller must not change it."""
         if self.symmetric and j < i:
             return self(j, i).T
-        return self._tile(i, j, lambda: self.kernel(self._X[i], self._Z[j]))
-
-    def _tile(self, i: int, j: int, evaluate: Callable[[], Tensor]) -> Float[Tensor, "a b"]:
-        """One that is kept, or evaluated now."""
         tile = self._kept.get((i, j))
-        if tile is not None:
-            return tile
-        tile = evaluate()
+        return self._keep(i, j, self.kernel(self._X[i], self._Z[j])) if tile is None else tile
+
+    def _keep(self, i: int, j: int, tile: Tensor) -> Float[Tensor, "a b"]:
+        """A tile that was evaluated, kept where there is room."""
         self.meter.evaluated(tile.numel())
         size = tile.numel() * tile.element_size()
         if size <= self.budget:
@@ -106,12 +103,15 @@ class Tiles:
             tile = self._kept[i, j] = self._arena.keep(tile)
         return tile
 
-    def _in_turn(self) -> Iterator[tuple[int, int, Float[Tensor, "a b"]]]:
+    def _in_turn(self) -> Iterator[tuple[tuple[int, int], Float[Tensor, "a b"]]]:
         """One tile after the other, of which each may take the memory of the one before."""
-        if self.symmetric:
-            for j in range(len(self.columns)):
-                yield from ((i, j, self(i, j)) for i in range(j + 1))
-            return
+        if not self.symmetric:
+            return self._in_blocks()
+        pairs = [(i, j) for j in range(len(self.columns)) for i in range(j + 1)]
+        return zip(pairs, itertools.starmap(self, pairs), strict=True)
+
+    def _in_blocks(self) -> Iterator[tuple[tuple[int, int], Float[Tensor, "a b"]]]:
+        """What the columns of a tile decide alone is computed once for several blocks of rows."""
         largest = len(self._X[0]) * len(self._Z[0])
         room = None if self._whole.requires_grad else self._whole.new_empty(2 * largest)
         blocks = [range(len(self.rows))[i : i + BLOCK] for i in range(0, len(self.rows), BLOCK)]
@@ -121,11 +121,12 @@ class Tiles:
             values = cache(partial(self.kernel.between, X, self._Z[j]))
             for i in numbers:
                 rows = slice(self.rows[i].start - start, self.rows[i].stop - start)
-                yield i, j, self._tile(i, j, lambda v=values, r=rows: v()(r, room))
+                tile = self._kept.get((i, j))
+                yield (i, j), self._keep(i, j, values()(rows, room)) if tile is None else tile
 
     def fill_(self, out: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
         """Write the whole matrix into `out`; a symmetric one is evaluated by half."""
-        for i, j, tile in self._in_turn():
+        for (i, j), tile in self._in_turn():
             out[self.rows[i], self.columns[j]] = tile
             if self.symmetric and j > i:
                 out[self.columns[j], self.rows[i]] = tile.T
@@ -136,7 +137,7 @@ class Tiles:
     def times(self, V: Float[Tensor, "m c"]) -> Float[Tensor, "n c"]:
         """k(X, Z) V; a symmetric matrix is read and evaluated by half."""
         given, out = V.T.contiguous(), V.new_zeros(V.shape[1], self.rows[-1].stop)
-        for i, j, tile in self._in_turn():
+        for (i, j), tile in self._in_turn():
             rows, columns = self.rows[i], self.columns[j]
             out[:, rows].addmm_(given[:, columns], tile.T)
             if self.symmetric and j > i:
