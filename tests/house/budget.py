@@ -34,7 +34,7 @@ ROOMS: Final = {
     "interface": Room(1_266, 6),
     "lab": Room(3_573, 19),
     "maths": Room(4_491, 33),
-    "models": Room(11_571, 70),
+    "models": Room(11_576, 70),
     "planning": Room(1_462, 10),
     "reports": Room(981, 4),
     "rows": Room(7_034, 32),

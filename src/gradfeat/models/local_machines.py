@@ -171,28 +171,33 @@ class LocalRidge(OneStage[KernelMachine | LocalMachines]):
         most = affordable_rows(self.kernel, block, self.one_machine, self.memory_limit)
         order = torch.randperm(n, generator=stream(seed, "rows of one machine"))
         one, others = order[:most], order[most:]
-        base, block = self._first(block, slice(None) if n <= most else one, seed)
+        some = slice(None) if n <= most else one
+        whole = Adaptive(memory_limit=self.memory_limit)
+        found = self._rounded(block, some, whole, seed)
+        if found is None:
+            first = block.at(some)
+            f = KernelRidge(self.kernel, self.alpha, whole).fit(of_block(first), seed=seed)
+            found = self._quick(f, first, seed), block
+        base, block = found
         if len(others) < self.fewest:
             return base
         return self._with_leaves(base, block.at(others), seed)
 
-    def _first(self, block: Block, one: slice | Tensor, seed: int) -> tuple[KernelMachine, Block]:
-        """The machine of some rows, and all rows: rounded, where it is certified as what it is not.
+    def _rounded(
+        self, block: Block, one: slice | Tensor, solver: Adaptive, seed: int
+    ) -> tuple[KernelMachine, Block] | None:
+        """The machine of some rows, and all rows, rounded; where it is certified as the other.
 
         Where there is no noise it is not certified: what rounding adds to targets is not nothing.
         """
-        whole = Adaptive(memory_limit=self.memory_limit)
         kernel, X = self.kernel.rounded(block.X)
-        if kernel is not self.kernel:
-            rounded = replace(block, X=X)
-            first = rounded.at(one)
-            ridge = KernelRidge(kernel, self.alpha, whole)
-            f = ridge.fit(of_block(first), seed=seed).in_float64()
-            if Certificate.of(replace(f, kernel=self.kernel), first, seed)(f):
-                return self._quick(f, first, seed), rounded
-        first = block.at(one)
-        f = KernelRidge(self.kernel, self.alpha, whole).fit(of_block(first), seed=seed)
-        return self._quick(f, first, seed), block
+        if kernel is self.kernel:
+            return None
+        rounded = replace(block, X=X)
+        first = rounded.at(one)
+        f = KernelRidge(kernel, self.alpha, solver).fit(of_block(first), seed=seed).in_float64()
+        certified = Certificate.of(replace(f, kernel=self.kernel), first, seed)(f)
+        return (self._quick(f, first, seed), rounded) if certified else None
 
     def _quick(self, f: KernelMachine, rows: Block, seed: int) -> KernelMachine:
         return quickened(f, rows, seed=seed, memory_limit=self.memory_limit)
