@@ -15,7 +15,7 @@ omega) with omega = B tau/phi.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -121,15 +121,20 @@ class ReusedRows:
         straight = p.T @ heavy - np.multiply.outer(p.T @ residual, moved)
         return bulk.tau * (straight - self.slopes(p) @ theta - self._second(p, q, bulk))
 
+    @cached_property
+    def _products(self) -> np.ndarray:
+        """z_i z_j of orthonormal z in place of g, (k^2, P)."""
+        z = self.g @ np.linalg.inv(np.linalg.cholesky(self.covariance)).T
+        return np.einsum("pi,pj->ijp", z, z).reshape(-1, len(z))
+
     def _second(self, p: np.ndarray, q: np.ndarray, bulk: Bulk) -> np.ndarray:
         """What features of degree 2 hold of p and q."""
         if not np.isfinite(bulk.inputs):
             return np.zeros(np.shape(p)[1:] + np.shape(q)[1:])
-        z = self.g @ np.linalg.inv(np.linalg.cholesky(self.covariance)).T
-        products = np.einsum("pi,pj->ijp", z, z).reshape(-1, len(z))
-        diagonal = np.eye(z.shape[1]).ravel()
+        diagonal = np.eye(self.g.shape[1]).ravel()
         of_p, of_q = (
-            products @ self.weighted(f) - np.multiply.outer(diagonal, self.mass @ f) for f in (p, q)
+            self._products @ self.weighted(f) - np.multiply.outer(diagonal, self.mass @ f)
+            for f in (p, q)
         )
         every = bulk.second / (1 + bulk.second)
         along = bulk.second / (2 / (bulk.inputs + 2) + bulk.second)

@@ -156,10 +156,12 @@ class Components:
         """C = E_a[g own slope slope^T]."""
         return (self.slope.T * (g * self.weights * self.own)[..., None, :]) @ self.slope
 
-    def solved(self, r: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """C and Psi = (I + C Gamma)^{-1}."""
-        C = self.held(g)
-        return C, np.linalg.inv(np.eye(C.shape[-1]) + C @ self.gamma(r))
+    def shares(self, r: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """he^T Psi C he of rows and phi own slope^T Gamma Psi slope of neurons."""
+        C, gamma = self.held(g), self.gamma(r)
+        inner = np.linalg.inv(np.eye(C.shape[-1]) + C @ gamma)
+        of_rows = ((self.he @ (inner @ C)) * self.he).sum(-1)
+        return of_rows, self.phi * self.own * ((self.slope @ (gamma @ inner)) * self.slope).sum(-1)
 
 
 @dataclass(frozen=True)
@@ -249,11 +251,8 @@ def _mismatch(grid: StepGrid, sizes: HeadSizes, z: np.ndarray | float, x: np.nda
     r, g = _parted(grid, x)
     rows, neurons = (g * grid.weights) @ grid.rest, (r * grid.mass) @ grid.rest.T
     for block in sizes.blocks(grid):
-        C, inner = block.solved(r, g)
-        he, c = block.he, block.slope
-        rows = rows + ((he @ inner @ C) * he).sum(-1)
-        held = ((c @ block.gamma(r) @ inner) * c).sum(-1)
-        neurons = neurons + block.phi * block.own * held
+        of_rows, of_neurons = block.shares(r, g)
+        rows, neurons = rows + of_rows, neurons + of_neurons
     shift = np.broadcast_to(z, len(grid.u))
     neurons = 1 + sizes.ratio * neurons
     return x + np.log(np.concatenate([shift + rows, neurons], axis=-1))
