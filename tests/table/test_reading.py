@@ -496,7 +496,7 @@ def test_whole_numbers_are_dates_where_the_column_is_named_so_or_all_are_days(tm
     assert [note.kind for note in found.columns] == ["date", "date", "number"]
     assert any("'dob' is a day of the calendar" in said for said in found.encoder.remarks)
     later = pd.DataFrame({"startDate": [20200201.0, 20200230], "dob": ["2020-02-01", ""]})
-    X, unread = found.encoder.encoded(later.assign(order=1))
+    X, unread = found.encoder.encoded(later.assign(order=20190102))
     names = found.encoder.feature_names_
     moments = X[0, [names.index("startDate_seconds"), names.index("dob_seconds")]]
     assert moments.tolist() == [pd.Timestamp(2020, 2, 1).timestamp()] * 2
@@ -522,6 +522,7 @@ def test_numbers_later_in_another_format():
     assert [(one.cells, one.example, one.read) for one in unread] == [
         (1, "1,234", True),
         (1, "2 %", True),
+        (1, "1,234,567", True),  # and it is far from all others
     ]
 
 

@@ -195,3 +195,16 @@ def test_dates_in_two_orders_are_told():
     cells = [*days[:150].strftime("%d/%m/%Y"), *days[150:].strftime("%m/%d/%Y")]
     plan = plan_column("x", pd.Series(cells))
     assert "dates with the day first ('13/01/2019') and some with the month" in plan.assumption
+
+
+@pytest.mark.parametrize("road", ["csv", "folder", "object"])
+def test_a_few_decimal_commas_among_points_are_no_thousands(tmp_path, road):
+    y = [f"{x / 25 + 4:.3f}" for x in X]
+    mixed = [v.replace(".", ",") if k % 40 == 3 else v for k, v in enumerate(y)]
+    found = ROADS[road](tmp_path, pd.DataFrame({"x": mixed, "y": [float(v) for v in y]}))
+    assert r_squared(found) > 0.999
+    (tmp_path / "y").mkdir()
+    target = ROADS[road](tmp_path / "y", pd.DataFrame({"x": X, "y": mixed}))
+    assert max(target.y_train.max(), target.y_test.max()) < 10
+    plan = plan_column("x", pd.Series([*mixed, "1,234.567", "3,456.789"] * 2))
+    assert plan.encode(pd.Series(["1,234.567"])).parts[""].tolist() == [1234.567]

@@ -296,9 +296,23 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
         votes = {f: sum(n for cell, n in numbers if f.follows(cell.body)) for f in FORMATS}
         best = min(FORMATS, key=lambda f: (-votes[f], f.decimal != (decimals or f.decimal)))
         other = _other(best, votes)
+        if best.thousands and _no_thousands(best, [cell.body for cell, _ in numbers]):
+            best = replace(best, thousands="")
     unit, bare = _percent(unit, [(c, n) for c, n in numbers if best.follows(c.body)], best)
     best = replace(best, unit=unit, scaled=scaled, bare=bare)
     return FoundFormat(best, other and replace(other, unit=unit, scaled=scaled, bare=bare))
+
+
+def _no_thousands(written: NumberFormat, bodies: Sequence[str]) -> bool:
+    """Whether 6,210 stands beside numbers such as 6.210, all of which are far below 6210."""
+    others = [body for body in bodies if written.thousands not in body]
+    marked = [body for body in {*bodies}.difference(others) if written.decimal not in body]
+    places = [len(body.partition(written.decimal)[2]) for body in others]
+    if not marked or 2 * places.count(3) <= len(bodies):
+        return False
+    most = max(written._value(body) or 0.0 for body in others)
+    values = [written._value(body) or 0.0 for body in marked]
+    return 10 * most < min(values) and max(values) < 10 * 1000 * most
 
 
 def _percent(
