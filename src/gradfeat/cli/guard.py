@@ -1,4 +1,4 @@
-"""What a person can put right becomes one sentence and an exit code."""
+"""What a person can put right becomes one sentence and an exit code; figures that are refused."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 from gradfeat.cli.terminal import Terminal
 from gradfeat.errors import OURS
+from gradfeat.maths.files import refused
 from gradfeat.maths.memory import USED_UP, memory_was_refused
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Of an option or argument that does not parse; typer exports only this subclass of it.
 USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1])
@@ -147,3 +152,28 @@ def _usage(error: Any) -> str:
     sentence += "".join(hint for words, hint in _HINTS.items() if words in sentence)
     more = error.ctx.command_path if error.ctx is not None else "gradfeat"
     return f"{sentence}: see {more} --help."
+
+
+#: Formats of figures that a command writes.
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def check_file(path: Path) -> None:
+    """Refuse, before any work, a figure file of another format, or in no folder."""
+    from gradfeat.drawing.panels import check_suffix
+
+    try:
+        check_suffix(path, FORMATS)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise Refused(f"'{path}' is a folder or in none that exists: give a file in a folder.")
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a figure; its folder is made. `Refused` where the system does not let."""
+    from gradfeat.drawing.panels import save_figure
+
+    with refused(path, Refused):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_figure(figure, path)

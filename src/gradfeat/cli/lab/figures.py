@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfeat.cli.figures import FORMATS, write_figure
-from gradfeat.cli.guard import Refused
+from gradfeat.cli.guard import FORMATS, Refused, write_figure
 from gradfeat.cli.lab.selection import Selection
 from gradfeat.lab.cells import Cell
 from gradfeat.lab.experiment import Experiment
