@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from gradfeat.cli.guard import Refused
+from gradfeat.cli.guard import Refused, check_file
 from gradfeat.cli.lab.figures import drawn, file_stem, saved
 from gradfeat.cli.lab.results import cell_in_words, print_claims, tell_outdated, varying
 from gradfeat.cli.lab.selection import Narrowed, Selection, command, store_option
 from gradfeat.cli.lab.summary_table import means, summarised
-from gradfeat.cli.terminal import Format, Terminal, check_file, records_in
+from gradfeat.cli.terminal import Format, Terminal, records_in
 from gradfeat.errors import choices
 from gradfeat.lab import Experiment, Store, judge
 from gradfeat.lab.experiment import Point

@@ -17,8 +17,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from gradfeat.cli.guard import check_file, write_figure
 from gradfeat.cli.predict_error.read import PredictionSetting
-from gradfeat.cli.terminal import Terminal, check_file, write_figure
+from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import (
     MISSING,
     count,
