@@ -187,7 +187,7 @@ def _of(table: DataFrame, chosen: Chosen) -> DataFrame:
     numbers = [k for k in sorted({*table["setting"]}) if chosen(DrawnSetting.of(int(k)))]
     rows = matching(table, {"setting": numbers})
     cells = rows[["setting", "n"]].to_numpy()
-    return rows[[math.isfinite(theory(int(k), int(n))["test"]) for k, n in cells]]
+    return rows.loc[[math.isfinite(theory(int(k), int(n))["test"]) for k, n in cells]]
 
 
 def everywhere(metric: str, share: float, errors: float, chosen: Chosen) -> Check:
