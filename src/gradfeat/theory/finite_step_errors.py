@@ -75,7 +75,7 @@ def finite_step_errors(
     ...     0.5, 2 / 3, 0.01, CentredReLU(), talk, eta=[0.0, 2.0, 20.0], n=2400
     ... )
     >>> found.test_error.round(2).tolist()
-    [3.02, 2.84, 2.38]
+    [3.02, 2.84, 2.37]
     """
     of_gradient = phi if gradient_phi is None else gradient_phi
     arrays = np.broadcast_arrays(phi, psi, penalty, eta, n, teacher.noise, of_gradient)
@@ -121,7 +121,7 @@ def finite_step_share(
     >>> teacher = Teacher(MultiHermite(((1, 0), (2, 0), (0, 2)), (1.0, 0.5, 0.5)))
     >>> setting = (0.5, 2 / 3, 0.01, CentredReLU(), teacher)
     >>> finite_step_share(*setting, part=square, eta=[2.0, 1000**0.3], n=1000).round(3).tolist()
-    [0.004, 0.097]
+    [0.008, 0.1]
     """
     if part.r != teacher.target.r or not part.norm_squared() > 0:
         raise ValueError(
