@@ -15,6 +15,7 @@ from gradfeat.table.diagnosis_rows import diagnosis_rows
 from gradfeat.table.other_rows import other_rows
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
+from gradfeat.table.statistic_rows import statistic_rows
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -191,3 +192,9 @@ def test_a_diagnosis_leaves_them_out_too():
     assert found.known == N
     said = " ".join(remark.text for remark in found.remarks)
     assert "row 121 ('Total' in 'x') is a row that sums up others" in said
+
+
+def test_numbers_near_the_largest_are_no_statistics_and_warn_of_nothing(recwarn):
+    x = np.append(np.random.default_rng(0).choice([-1e308, 1e308, 3.0], 40), 1e308)
+    assert statistic_rows([x, x[::-1].copy()], np.ones(41), [np.arange(40, 28, -1)]).size == 0
+    assert not recwarn.list

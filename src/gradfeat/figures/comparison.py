@@ -186,7 +186,7 @@ def _limits(ax: Axes, intervals: list[Interval], floor: float) -> None:
     if not len(ends):
         return
     low, high = max(float(ends.min()), floor), max(float(ends.max()), floor + 0.1)
-    room = 0.04 * (high - low) or 0.05
+    room = 0.04 * (high - low) or 0.05 * max(1.0, abs(high))
     ax.set_xlim(low - room, high + room)
 
 

@@ -56,6 +56,13 @@ def statistic_rows(
     """
     if not _FEWEST <= w.sum() <= _MOST_ROWS:
         return np.zeros(0, int)
+    with np.errstate(all="ignore"):  # sums of numbers near the largest agree with nothing
+        return _found(values, w, ends)
+
+
+def _found(
+    values: Sequence[NDArray[np.float64]], w: NDArray[np.float64], ends: Sequence[NDArray[np.intp]]
+) -> NDArray[np.intp]:
     there = w > 0
     varied = [v for v in values if np.unique(v[there & ~np.isnan(v)][: 10 * MOST]).size > 1]
     middle = w.copy()

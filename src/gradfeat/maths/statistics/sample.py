@@ -77,7 +77,11 @@ class RowSample(Statistic[Block, SampleState, Block]):
         return vars(state)
 
     def unpack(self, packed: Mapping[str, Tensor]) -> SampleState:
-        return SampleState(**packed)
+        state = SampleState(**packed)
+        n = len(state.hash)
+        if state.X.ndim != 2 or any(len(part) != n for part in (state.X, state.y, state.w)):
+            raise ValueError("rows, targets, weights and hashes of a sample differ in number")
+        return state
 
 
 def row_hash(X: Float[Tensor, "n d"], y: Float[Tensor, "n c"], seed: int) -> Int[Tensor, " n"]:
