@@ -38,7 +38,7 @@ ROOMS: Final = {
     "planning": Room(1_462, 10),
     "reports": Room(981, 4),
     "rows": Room(7_034, 32),
-    "table": Room(11_942, 47),
+    "table": Room(11_950, 47),
     "tasks": Room(2_211, 18),
     "theory": Room(6_744, 32),
 }

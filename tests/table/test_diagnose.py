@@ -356,6 +356,10 @@ def test_groups_of_a_diagnosis_are_left_out_together():
     assert table.source == ("x",)
     assert np.bincount(table.stretch).tolist() == [30, 30, 30]
     assert "groups of 'who' left out together" in table.remarks[-1].text
+    with pytest.raises(TableError, match="or by --group-column: give one"):
+        diagnosis_rows(
+            frame.assign(y=frame["x"]), replace(ASKED, group_column="who", time_column="x")
+        )
     with pytest.raises(TableError, match="so many equal values that it makes no 3 parts"):
         diagnosis_rows(
             frame.assign(y=frame["x"], who=[1] * 80 + [2] * 10), replace(ASKED, group_column="who")

@@ -110,7 +110,9 @@ def test_bad_group_columns(values, expected):
 
 def test_groups_to_learn_from_have_two_classes():
     groups = parse_groups(pd.DataFrame({"who": [1, 1, 1, 2]}), "who", 0)
-    with pytest.raises(TableError, match="groups to learn from hold a single class"):
+    with pytest.raises(
+        TableError, match="rows that --group-column leaves to learn from hold a single class"
+    ):
         split_rows(4, np.array([0, 0, 0, 1]), "classification", groups=groups)
 
 

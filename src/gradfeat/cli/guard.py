@@ -1,4 +1,4 @@
-"""What a person can put right becomes one sentence and an exit code; figures that are refused."""
+"""What a person can put right becomes one sentence and an exit code; files of figures."""
 
 from __future__ import annotations
 

@@ -156,8 +156,10 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
             f"The target {name!r} is known in {count(n, 'row')}, and a diagnosis needs "
             f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
         )
-    few = summary.sample
-    seen, drawn = (few.rows(few.some(few.count, n)) for n in (SAMPLE_ROWS, MOST_ROWS))
+    sample = summary.sample
+    seen, drawn = (
+        sample.rows(sample.some(sample.count, most)) for most in (SAMPLE_ROWS, MOST_ROWS)
+    )
     others = request.unread
     encoder = TableEncoder(request.missing, request.dates, request.decimal, request.category)
     inputs, y = input_columns(drawn, others), target_values(column_of(drawn, name), target.classes)

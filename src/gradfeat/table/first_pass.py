@@ -377,6 +377,8 @@ def chosen_columns(table: Tables, request: Request) -> list[str]:
 
     Rows may be held out by a column of times that no model reads.
     """
+    if len(request.held_out_by) > 1:
+        raise TableError("Rows are held out by --time-column or by --group-column: give one.")
     if request.target in request.held_out_by:
         raise TableError(
             f"Rows cannot be held out by the target {request.target!r}: give the column that "

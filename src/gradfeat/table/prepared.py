@@ -172,8 +172,6 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     Rows stream where there is an `engine`: test rows and a sample are held then, and all training
     rows are read by pieces.
     """
-    if len(request.held_out_by) > 1:
-        raise TableError("Rows are held out by --time-column or by --group-column: give one.")
     if engine is not None and request.held_out_by:
         option = "time" if request.time_column is not None else "group"
         raise TableError(

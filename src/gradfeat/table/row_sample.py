@@ -176,7 +176,10 @@ class RowSample:
         low, high = 0.0, 1.0
         for _ in range(60):
             share = (low + high) / 2
-            low, high = (low, share) if drawn(share).sum() > wanted else (share, high)
+            some = drawn(share)
+            if some.sum() == wanted:  # shares that draw as many rows draw the same ones
+                return some
+            low, high = (low, share) if some.sum() > wanted else (share, high)
         return drawn(low)
 
 

@@ -104,7 +104,7 @@ def screen(
         *about_order(numbers, alone, target),
         *about_named([n for n in others if n not in numbers], once, alone, target, option),
         *about_subjects(again, target),
-        *_about_rows_behind(inputs, y, [*left_out]),
+        *_about_rows_behind(inputs, once, y, [*left_out]),
         *about_stems(inputs, [*left_out], code, target),
         *about_leaks({n: read[n] for n in telling}, alone, y, code, target, classes),
         *about_named_classes(selected(inputs, sentences), y, labels, target),
@@ -118,14 +118,15 @@ def screen(
 EQUAL_ROWS = 0.1
 
 
-def _about_rows_behind(inputs: pd.DataFrame, y: Floats, left_out: Sequence[str]) -> list[str]:
-    """A remark on rows that are copies but for identifiers, which hid that they are."""
+def _about_rows_behind(
+    inputs: pd.DataFrame, once: pd.DataFrame, y: Floats, left_out: Sequence[str]
+) -> list[str]:
+    """A remark on rows that are copies but for identifiers; `once` are rows without full copies."""
     if not left_out or len(left_out) == inputs.shape[1]:
         return []
     rest = inputs.drop(columns=list(left_out))
     share = 1 - len(_each_once(rest, y)) / len(inputs)
-    hidden = 1 - len(_each_once(inputs, y)) / len(inputs)
-    if share - hidden < EQUAL_ROWS:
+    if share - (1 - len(once) / len(inputs)) < EQUAL_ROWS:
         return []
     return [
         f"{percent(share)} of the rows are copies of others in every column but "

@@ -60,11 +60,11 @@ def split_rows(
                 "The time column has the same value in every row: give one that orders the rows, "
                 "or leave out --time-column."
             )
-        return _apart(later, y, task, "earlier rows", "the last by the time column")
+        return _apart(later, y, task, "--time-column", "the last by the time column")
     if groups is not None:
         later = _latest(groups)
-        later = later if 2 * later.sum() <= n else ~later
-        return _apart(later, y, task, "groups to learn from", f"whole groups, seed {seed}")
+        later = later if 2 * later.sum() <= n else ~later  # a group of most rows is learned from
+        return _apart(later, y, task, "--group-column", f"whole groups, seed {seed}")
     generator = np.random.default_rng(seed)
     if task == "regression":
         test = generator.permutation(n)[: _held_out(n)]
@@ -92,13 +92,20 @@ def _latest(order: np.ndarray) -> np.ndarray:
     return order >= cut if cut > rising[0] else order > cut
 
 
-def _apart(test: np.ndarray, y: np.ndarray, task: str, whose: str, how: str) -> Split:
+def _apart(test: np.ndarray, y: np.ndarray, task: str, option: str, how: str) -> Split:
     if task == "classification" and np.unique(y[~test]).size < 2:
         raise TableError(
-            f"The {whose} hold a single class, so nothing can be learned from them: hold rows out "
-            "without that column, or give rows of every class."
+            f"The rows that {option} leaves to learn from hold a single class, so nothing can be "
+            "learned from them: leave it out, or give rows of every class."
         )
     return _split(len(y), np.flatnonzero(test), how)
+
+
+def _named(frame: pd.DataFrame, column: str, what: str) -> pd.Series:
+    columns = {str(name): values for name, values in frame.items()}
+    if column not in columns:
+        raise TableError(f"The table has no {what} column {column!r}{near_names(column, columns)}")
+    return columns[column]
 
 
 def parse_groups(frame: pd.DataFrame, column: str, seed: int) -> np.ndarray:
@@ -107,17 +114,15 @@ def parse_groups(frame: pd.DataFrame, column: str, seed: int) -> np.ndarray:
     >>> parse_groups(pd.DataFrame({"who": ["a", "b", "a"]}), "who", 0).argsort().tolist()[0]
     1
     """
-    columns = {str(name): values for name, values in frame.items()}
-    if column not in columns:
-        raise TableError(f"The table has no group column {column!r}{near_names(column, columns)}")
-    known = has_value(columns[column])
+    values = _named(frame, column, "group")
+    known = has_value(values)
     if not known.all():
         missing = int((~known).sum())
         raise TableError(
             f"The group column {column!r} is missing in {count(missing, 'row')}: fill it in, or "
             "drop those rows."
         )
-    found = frame_hash(columns[column].to_frame(), seed).astype(np.float64)
+    found = frame_hash(values.to_frame(), seed).astype(np.float64)
     if (found == found[0]).all():
         raise TableError(
             f"The group column {column!r} has the same value in every row: give one with two "
@@ -136,10 +141,7 @@ def parse_time(frame: pd.DataFrame, column: str, dates: DateOrder = "") -> np.nd
     >>> parse_time(pd.DataFrame({"month": ["01", "12", "02", "03"] * 3}), "month")[:4].tolist()
     [1.0, 12.0, 2.0, 3.0]
     """
-    columns = {str(name): values for name, values in frame.items()}
-    if column not in columns:
-        raise TableError(f"The table has no time column {column!r}{near_names(column, columns)}")
-    values = columns[column]
+    values = _named(frame, column, "time")
     plan = plan_column(column, values, dates)
     if not plan.ordered:  # codes such as 01 are in order too
         plan = find_numbers(column, DistinctTexts.of(cell_text(values))) or plan
