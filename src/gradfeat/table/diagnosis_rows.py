@@ -160,7 +160,7 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
     seen, drawn = (
         sample.rows(sample.some(sample.count, most)) for most in (SAMPLE_ROWS, MOST_ROWS)
     )
-    others = request.unread
+    others = request.not_inputs
     encoder = TableEncoder(request.missing, request.dates, request.decimal, request.category)
     inputs, y = input_columns(drawn, others), target_values(column_of(drawn, name), target.classes)
     classes = len(target.classes)

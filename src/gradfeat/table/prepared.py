@@ -292,7 +292,7 @@ def _prepared(
     split: str,
 ) -> Prepared:
     """All of `train` is learned from, and held."""
-    inputs = input_columns(train, request.unread)
+    inputs = input_columns(train, request.not_inputs)
     y, z = (target_values(column_of(f, request.target), target.classes) for f in (train, test))
     classes, keep = len(target.classes), request.keep_identifiers
     encoder = TableEncoder(request.missing, request.dates, request.decimal, request.category)

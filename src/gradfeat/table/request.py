@@ -55,8 +55,8 @@ class Request:
         return tuple(n for n in (self.time_column, self.group_column) if n is not None)
 
     @property
-    def unread(self) -> tuple[str, ...]:
-        """Columns that are read and are no inputs: groups, and times that are to be ignored."""
+    def not_inputs(self) -> tuple[str, ...]:
+        """Columns that are read and no model's: the target, groups, and times to be ignored."""
         groups = () if self.group_column is None else (self.group_column,)
         times = () if self.time_column not in self.ignore else (self.time_column,)
         return (self.target, *groups, *times)

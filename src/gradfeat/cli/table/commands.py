@@ -83,10 +83,13 @@ Dates = Annotated[
 ]
 TimeColumn = Annotated[
     str | None,
-    typer.Option(help="Ordered data: test on the last rows by this column, an input too."),
+    typer.Option(help="Column of times: tests are on times not learned from; an input too."),
 ]
 GroupColumn = Annotated[
-    str | None, typer.Option(help="Subjects that come again: test on whole groups of rows.")
+    str | None,
+    typer.Option(
+        help="Column of subjects that come again: tests are on subjects not learned from."
+    ),
 ]
 Ignore = Annotated[
     list[str] | None,
