@@ -205,15 +205,19 @@ def test_head_claims_fail_where_neurons_do_not_help():
     table = made_up("damian22-head")
     m, r, little = table["m"].to_numpy(float), table["r"].to_numpy(float), 1 + jitter(table)
     table["excess"], table["excess_within"] = (r**3 / m) ** 0.5 * little, 0.2 * little
-    table["norm_star"], table["share"] = r**2 * m**-0.5 * little, 0.5 * little
+    table["norm_star"], table["share"] = r**2 * m**-0.5 * little, 0.05 * little
+    table["gap"] = 20 / table["n"] * little
     assert outcomes("damian22-head", table) == ["holds"] * 7
     table["excess"], table["excess_within"] = (
         (1 - 0.2 * (table["d"] == 10)) / r + r * (table["m"] > 64) * little,
         0.3 * little,
     )
     table["excess"] += 2.0 * (table["d"] == 20)
-    table["norm_star"], table["share"] = m * r**-1.0 * little, 1.5 * little
+    table["norm_star"], table["share"] = m * r**-1.0 * little, 0.2 * little
     assert outcomes("damian22-head", table) == ["fails"] * 7
+    for gap in (-20 / table["n"], 1e-5 * table["n"]):  # none at n = 250; one that grows
+        table["gap"], table["share"] = gap * little, 0.05 * little
+        assert outcomes("damian22-head", table)[6] == "fails"
 
 
 def test_heads_of_a_given_loss_and_of_a_given_norm_are_those_of_ridge():
