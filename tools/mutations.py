@@ -254,6 +254,9 @@ MUTATIONS: Final = (
     Mutation("shares of the first weights", "catalogue/moniri24_multi_index.py",
              "W = step.W(eta)", "W = step.W(0.0)",
              ("tests/catalogue/test_catalogue_moniri24_multi_index.py",)),
+    Mutation("share of the linear part for that of the nonlinear one",
+             "catalogue/ba22_step_size.py", "(test.y - test.X @ task.directions)",
+             "(test.X @ task.directions)", ("tests/catalogue/test_catalogue_ba22.py",)),
     Mutation("updates of M dropped", "catalogue/rad24_rounds.py", "errors[:, k], 0.5)",
              "errors[:, 0], 0.5)", ("tests/catalogue/test_catalogue_rad24_rounds.py",)),
 )  # fmt: skip

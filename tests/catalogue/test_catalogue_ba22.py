@@ -30,6 +30,8 @@ def made_up(seeds: int = 4) -> pd.DataFrame:
     for point in experiment(NAME).points("quick", seeds):
         said = ba22.theory(*(point.cell[key] for key in KEYS))
         little = 1e-4 * (point.seed - (seeds - 1) / 2)
+        small, large = 1.5 / point.cell["d"], 0.5
+        said = {**said, "nonlinear_share": large if point.cell["method"] == "large step" else small}
         rows.append(
             {**point.cell, "seed": point.seed} | {name: v + little for name, v in said.items()}
         )
@@ -61,6 +63,25 @@ def test_claims_hold_of_theory_and_each_fails_on_its_reverse():
     far = right["method"].isin(["linear", "random features"]) & (right["d"] == 200)
     off = right.assign(test_error=right["test_error"] * (1 + 0.08 * far))
     assert outcomes(off, 5) == ["fails"]
+
+
+def test_claims_on_the_nonlinear_part_fail_where_the_small_step_has_it_or_the_large_one_has_not():
+    right = made_up()
+    share, small = right["nonlinear_share"], right["method"] == "small step"
+    for wrong in (share + 0.06, share * 0 + 1e-5 * right["d"]):  # more of it; more with d
+        assert outcomes(right.assign(nonlinear_share=wrong.where(small, share)), 0) == ["fails"]
+    assert outcomes(right.assign(nonlinear_share=share / 5), 2) == ["fails"]
+
+
+def test_the_nonlinear_share_is_that_of_he_p_in_the_fit():
+    """Ridge on the inputs has none of it; after a large step the errors say how much there is.
+
+    With f = linear part + share h + rest, E(y - f)^2 is at least (1 - share)^2 E h^2.
+    """
+    assert abs(ba22.trial(**{**CELL, "method": "linear", "d": 40}, seed=0)["nonlinear_share"]) < 0.1
+    large = ba22.trial(**{**CELL, "d": 40, "n_test": 4_000}, seed=0)
+    assert large["nonlinear_share"] > 0.3
+    assert large["test_error"] > (1 - large["nonlinear_share"]) ** 2
 
 
 @pytest.mark.parametrize(

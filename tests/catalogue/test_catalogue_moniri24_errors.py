@@ -18,13 +18,15 @@ from gradfeat.catalogue.shared.comparisons import differs, near, nearer
 from gradfeat.catalogue.shared.step_training import METRICS, StepSetup
 from gradfeat.lab import judge
 from gradfeat.lab.intervals import over
-from gradfeat.maths.activations import CentredReLU
+from gradfeat.maths.activations import CentredReLU, Polynomial
 from gradfeat.maths.streams import stream
 from gradfeat.models.head import RidgeHead, with_head
 from gradfeat.models.step_sizes import first_step
 from gradfeat.rows.rows import in_memory
 from gradfeat.tasks.multi_index import MultiIndex
 from gradfeat.tasks.targets import he1_he2
+from gradfeat.theory.ridge_errors import random_feature_errors
+from gradfeat.theory.teacher import Teacher
 
 SMALL = {"n": 60, "phi": 0.5, "psi": 0.5}
 
@@ -86,8 +88,18 @@ def test_the_claim_on_gaussian_rows_fails_where_they_are_as_those_on_the_sphere(
     assert outcomes(wrong)[11] == "fails"
 
 
-def test_the_claim_on_linear_regression_fails_below_its_error(predicted):
-    assert outcomes(predicted.assign(test=predicted["test"] - 0.8))[12] == "fails"
+def test_the_claim_on_linear_models_fails_on_the_other_side_of_their_errors(predicted):
+    suited, test = predicted["lam"] == 0.3, predicted["test"]
+    for wrong in (test.where(suited, test - 0.8), test - 0.4 * suited, test + 0.2 * suited):
+        assert outcomes(predicted.assign(test=wrong))[12] == "fails"
+
+
+def test_ridge_on_the_inputs_at_its_best_penalty_has_the_error_of_the_claim():
+    """It is that on very many linear neurons, of N/d times the penalty."""
+    lams, linear = np.geomspace(0.3, 0.8, 101), Polynomial((0.0, 1.0))
+    teacher = Teacher.single((0.0, 1.0), 1.0)
+    found = random_feature_errors(0.5, 1e-7, 1e7 * lams, linear, teacher).test_error
+    assert found.min() == pytest.approx(moniri24_errors.BEST_RIDGE, abs=1e-4)
 
 
 def test_the_claim_on_the_second_columns_constant_fails_for_a_gradient_of_rank_one(predicted):

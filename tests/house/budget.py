@@ -25,7 +25,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(134, 3),
-    "catalogue": Room(12_403, 58),
+    "catalogue": Room(12_448, 58),
     "cli": Room(3_820, 25),
     "diagnostics": Room(1_137, 8),
     "drawing": Room(917, 7),

@@ -19,7 +19,7 @@ from gradfeat.catalogue.shared.curves import (
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
-from gradfeat.lab import Experiment, above, agrees, below, each, every, greater, lazy
+from gradfeat.lab import Experiment, above, agrees, below, each, every, greater, lazy, ordered
 from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import LARGEST, MOST_DEGREE, MOST_ROWS, at_least, at_most, one_of
 
@@ -59,7 +59,8 @@ def trial(
     n rows for the gradient of Ba22, y - f_0/sqrt(N), and n fresh ones for the head. eta is 0,
     `step_scale` or `step_scale` sqrt(n); the penalty of every method is the best of the same grid
     on n/4 rows held out. `excess` is `test_error` less that of the best linear function,
-    E y^2 - c_{*1}^2.
+    E y^2 - c_{*1}^2. `nonlinear_share` is E[f h]/E h^2, h = He_p(b.x)/sqrt(p!): how much of the
+    nonlinear part the fit has.
 
     Held-out and test rows have b.x stratified: one value in each of so many cells of equal
     probability. That keeps means unbiased and takes the tails of y^2 out of their variance. The
@@ -92,7 +93,12 @@ def trial(
     chosen = min(range(len(fits)), key=lambda i: _error(parts[1], fits[i], held.y))
     error = _error(parts[2], fits[chosen], test.y) + noise**2
     bound = float(teacher(p, noise).beyond_linear)
-    return {"test_error": error, "excess": error - bound, "penalty": PENALTIES[chosen]}
+    h = (test.y - test.X @ task.directions).to(parts[2])
+    share = float((parts[2] @ fits[chosen] * h).mean() / h.square().mean())
+    return {
+        "test_error": error, "excess": error - bound, "nonlinear_share": share,
+        "penalty": PENALTIES[chosen],
+    }  # fmt: skip
 
 
 def sizes(d: int, rows_per_input: float, neurons_per_input: float) -> tuple[int, int]:
@@ -201,13 +207,18 @@ def _panel(ax: Axes, rows: DataFrame, lines: bool, activation: str, p: int) -> N
 ABOUT = """Ridge regression on the inputs, on random features, and on features after one gradient
 step of size 1 or sqrt(n), each at the penalty that is best on rows held out; the target is the sum
 of a linear part and a Hermite polynomial of degree p of one direction. The dashed line is what the
-best linear function of x leaves, so that only what is below has learned of He_p.
+best linear function of x leaves, so that only what is below has learned of He_p; how much of it
+the fit has is measured as well. Random features have d^2/2 functions of degree 2 to learn, and with
+16 d rows a share of He_2 that falls as 1/d.
 
 The talk says of Ba et al. (2022) that with a step of size O(1) no nonlinear part of the teacher is
 learned and the network is still worse than linear regression, and that with O(sqrt(n)) it learns
 nonlinear functions. The scale of the output is that of Ba et al. (f_0/sqrt(N) in the residual), and
 their rows of the head are new ones, as here.
 """
+
+
+SMALL = {"method": "small step"}
 
 
 def _beats(method: str, margin: float) -> Check:
@@ -236,9 +247,16 @@ EXPERIMENT = Experiment(
     theory=theory,
     figure=figure,
     checks={
-        "After a step of size 1 the network does not beat the best linear function, at any d."
-        " [Ba et al. 2022, Theorem on small learning rates]": each(
-            "activation d", above("excess", 0.0), {"method": "small step"}
+        "After a step of size 1 the network does not beat the best linear function, at any d, and"
+        " has less than 5 % of the nonlinear part from d = 100 on: of He_2 less the larger d."
+        " [Ba et al. 2022, Theorem on small learning rates]": every(
+            each("activation d", above("excess", 0.0), SMALL),
+            each(
+                "activation d",
+                below("nonlinear_share", 0.05),
+                {**SMALL, "d": [100, 200, 400]},
+            ),
+            ordered("nonlinear_share", "d", {**SMALL, "p": 2}, increasing=False),
         ),
         "After a step of size 1 the network is no better than ridge regression on the inputs, which"
         " has seen the same rows: from d = 100 on its test error is at least as high."
@@ -247,10 +265,12 @@ EXPERIMENT = Experiment(
             greater("test_error", {"method": "small step"}, {"method": "linear"}),
             {"d": [100, 200, 400]},
         ),
-        "After a step of size sqrt(n) it beats the best linear function by 0.05 or more, at every"
-        " d."
+        "After a step of size sqrt(n) it has a fifth or more of the nonlinear part and beats the"
+        " best linear function by 0.05 or more, at every d."
         " [Ba et al. 2022, Theorem on large learning rates]": each(
-            "activation d", below("excess", -0.05), {"method": "large step"}
+            "activation d",
+            every(below("excess", -0.05), above("nonlinear_share", 0.2)),
+            {"method": "large step"},
         ),
         "After a step of size sqrt(n) it beats ridge on the inputs by 0.15 or more, at every d."
         " [Ba et al. 2022, Theorem on large learning rates]": _beats("linear", 0.15),
