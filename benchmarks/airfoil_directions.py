@@ -29,8 +29,8 @@ from torch import Tensor
 from gradfeat.drawing import panels, style
 from gradfeat.drawing.panels import save_figure
 from gradfeat.lab.intervals import Limits, mean_limits
+from gradfeat.maths.linear_algebra import flat_cosine, leading_directions, principal_angles
 from gradfeat.maths.streams import numpy_stream
-from gradfeat.maths.subspaces import flat_cosine, leading_directions, principal_angles
 from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.rfm import RFM

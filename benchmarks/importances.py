@@ -21,7 +21,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, r2_score
 
 from gradfeat.figures.comparison import told_losses
-from gradfeat.maths.deadline import Deadline
+from gradfeat.maths.limits import Deadline
 from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.compare import in_turn, table_model
 from gradfeat.table.fitting import Fitted, fit_method

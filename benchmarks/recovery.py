@@ -18,8 +18,8 @@ import pandas as pd
 import torch
 from common import machine, r2
 
+from gradfeat.maths.linear_algebra import flat_cosine, leading_directions
 from gradfeat.maths.streams import numpy_stream, stream
-from gradfeat.maths.subspaces import flat_cosine, leading_directions
 from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge

@@ -12,8 +12,8 @@ from gradfeat.diagnostics.direction_count import (
     hessian_means,
 )
 from gradfeat.diagnostics.hermite_degrees import feature_count, residuals_by_degree
+from gradfeat.maths.linear_algebra import principal_angles
 from gradfeat.maths.streams import null_draws
-from gradfeat.maths.subspaces import principal_angles
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from gradfeat import agop, neural_feature_ansatz
-from gradfeat.maths.subspaces import flat_cosine
+from gradfeat.maths.linear_algebra import flat_cosine
 
 X = torch.randn(60, 6, generator=torch.Generator().manual_seed(0)).double()
 

@@ -11,7 +11,7 @@ from small_fits import binary, regression
 
 from gradfeat import KernelClassifier, KernelRegressor, RFMRegressor
 from gradfeat.estimators.persistence import estimator_from
-from gradfeat.maths.deadline import Deadline, within
+from gradfeat.maths.limits import Deadline, within
 from gradfeat.models.search.kernel_space import SOLVERS, UNREACHED
 
 FIXED = {"bandwidth": 2.0, "alpha": 1.0, "search": None}

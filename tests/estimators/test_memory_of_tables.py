@@ -15,7 +15,7 @@ from gradfeat import (
     RandomFeaturesRegressor,
 )
 from gradfeat.estimators import training
-from gradfeat.maths import memory
+from gradfeat.maths import limits
 
 
 def table(n: int, kind: str = "int8") -> tuple[np.ndarray, np.ndarray]:
@@ -70,6 +70,6 @@ def test_memory_follows_the_table(monkeypatch):
 @pytest.mark.parametrize("make", [LinearRegressor, KernelRegressor])
 def test_what_will_not_fit_is_refused_with_its_bytes(monkeypatch, make):
     X, y = table(1000)
-    monkeypatch.setattr(memory, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(limits, "available_memory", lambda: 100_000)
     with pytest.raises(MemoryError, match=r"needs 800 kB and 80 kB are allowed"):
         make().fit(X, y)

@@ -18,7 +18,7 @@ import gradfeat
 from gradfeat.cli.table import commands
 from gradfeat.errors import ModelFileError, TableError
 from gradfeat.interface.compare import Comparison
-from gradfeat.maths.deadline import Deadline, within
+from gradfeat.maths.limits import Deadline, within
 from table.streamed_tables import mixed
 
 QUICK = {"methods": ["linear", "random-features"], "width": 16, "time": 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from gradfeat.maths.gram import cholesky_, upper_cholesky_, upper_times_transpose
+from gradfeat.maths.linear_algebra import cholesky_, upper_cholesky_, upper_times_transpose
 
 
 def positive(n: int = 30) -> torch.Tensor:

@@ -8,7 +8,7 @@ import torch
 from sklearn.linear_model import Ridge
 
 from gradfeat.maths.feature_ridge import feature_ridge, ridge_fit
-from gradfeat.maths.gram import smaller_gram
+from gradfeat.maths.linear_algebra import smaller_gram
 
 SHAPES = [(40, 25), (25, 40), (30, 30)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gradfeat.maths.subspaces import leading_singular, singular_values
+from gradfeat.maths.linear_algebra import leading_singular, singular_values
 
 SHAPES = [(120, 70), (70, 120), (60, 60)]
 

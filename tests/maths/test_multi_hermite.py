@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradfeat.maths.hermite import HermiteSeries, gauss_hermite
-from gradfeat.maths.memory import available_memory
+from gradfeat.maths.limits import available_memory
 from gradfeat.maths.multi_hermite import MAX_ORDER, MAX_TENSOR_ORDER, MultiHermite
 from gradfeat.maths.multi_indices import MAX_POINTS, multi_indices
 

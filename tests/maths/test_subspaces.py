@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.linalg import subspace_angles
 
-from gradfeat.maths.subspaces import (
+from gradfeat.maths.linear_algebra import (
     flat_cosine,
     leading_directions,
     principal_angles,

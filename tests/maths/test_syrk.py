@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from gradfeat.maths.gram import add_gram, add_gram_, mirrored
+from gradfeat.maths.linear_algebra import add_gram, add_gram_, mirrored
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (5, 3), (3, 5), (200, 33), (4, 0)])

@@ -14,7 +14,7 @@ from sklearn.ensemble._hist_gradient_boosting.grower import TreeGrower
 
 from gradfeat import RFMClassifier, RFMRegressor, compare, load, save
 from gradfeat.maths.blocks import Block
-from gradfeat.maths.deadline import Deadline, within
+from gradfeat.maths.limits import Deadline, within
 from gradfeat.models import trees
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.restore import predictor_from

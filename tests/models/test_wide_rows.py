@@ -8,8 +8,8 @@ import torch
 from contracts import close
 from gradfeat.maths.blocks import Block, collect
 from gradfeat.maths.gradients import Thin, Whole, mean_outer_products, outer_products
+from gradfeat.maths.linear_algebra import completed
 from gradfeat.maths.statistics.moments import Moments, ThinWhitening, whitening, whitening_of
-from gradfeat.maths.subspaces import completed
 from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
 from gradfeat.models.kernel_ridge import KernelRidge

@@ -114,7 +114,7 @@ def test_a_timed_rehearsal_gives_times():
 
 
 def test_gram_matrices_of_blas_and_solves_are_counted():
-    from gradfeat.maths.gram import add_gram
+    from gradfeat.maths.linear_algebra import add_gram
 
     A, T = torch.ones(5, 3).double(), torch.eye(3).double()
     with Counter(gram := Operations()):

@@ -12,7 +12,7 @@ import torch
 
 from gradfeat.errors import SourceError
 from gradfeat.maths.blocks import Block
-from gradfeat.maths.deadline import Deadline
+from gradfeat.maths.limits import Deadline
 from gradfeat.rows.in_process import InProcess, Threads
 from gradfeat.rows.rows import Rows
 from gradfeat.rows.sources.tables import FrameTables

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from gradfeat.errors import TableError
-from gradfeat.maths.deadline import NEVER, Deadline
+from gradfeat.maths.limits import NEVER, Deadline
 from gradfeat.reports.diagnosis import answer
 from gradfeat.rows.in_process import Threads
 from gradfeat.rows.sources.open import tables

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from gradfeat import GradientFeatureClassifier, RFMClassifier
-from gradfeat.maths.deadline import Deadline, within
+from gradfeat.maths.limits import Deadline, within
 from gradfeat.models.gradient_step import FEWEST_DRAWS, first_gradient_test
 from gradfeat.rows.engine import Tick
 from gradfeat.table import budgets, compare, fitting
@@ -197,7 +197,7 @@ def test_words_of_a_step_come_between_its_passes():
 
 def test_a_diagnosis_ends_its_searches_in_time(monkeypatch):
     from gradfeat.interface.diagnose import diagnose
-    from gradfeat.maths.deadline import deadline_passed
+    from gradfeat.maths.limits import deadline_passed
 
     seen: list[bool] = []
 

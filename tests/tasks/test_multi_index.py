@@ -10,8 +10,8 @@ import torch
 from contracts_of_tasks import WAVE, Z, errors
 
 from gradfeat.maths.hermite import HermiteSeries
+from gradfeat.maths.limits import available_memory
 from gradfeat.maths.links import FunctionLink
-from gradfeat.maths.memory import available_memory
 from gradfeat.maths.multi_hermite import MultiHermite
 from gradfeat.maths.streams import numpy_stream, stream
 from gradfeat.tasks.multi_index import MultiIndex

@@ -19,7 +19,7 @@ from gradfeat.cli.lab import commands as lab
 from gradfeat.cli.plan.command import plan
 from gradfeat.cli.predict_error.command import predict_error
 from gradfeat.cli.table import commands as table
-from gradfeat.maths.memory import reserve_for_products, share_one_heap
+from gradfeat.maths.limits import reserve_for_products, share_one_heap
 
 #: Seconds in which presses of Ctrl-C count as one.
 SETTLING = 3.0

@@ -18,7 +18,7 @@ import typer
 from gradfeat.cli.terminal import Terminal
 from gradfeat.errors import OURS
 from gradfeat.maths.files import refused
-from gradfeat.maths.memory import USED_UP, memory_was_refused
+from gradfeat.maths.limits import USED_UP, memory_was_refused
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

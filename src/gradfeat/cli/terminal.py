@@ -23,8 +23,8 @@ from rich.segment import Segment
 
 from gradfeat.drawing.numbers import finite
 from gradfeat.errors import TableError
-from gradfeat.maths.deadline import Deadline, within
 from gradfeat.maths.files import check_folder
+from gradfeat.maths.limits import Deadline, within
 
 if TYPE_CHECKING:
     from gradfeat.interface.compare import Comparison

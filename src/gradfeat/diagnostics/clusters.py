@@ -12,7 +12,7 @@ from sklearn.metrics import silhouette_score
 from torch import Tensor
 
 from gradfeat.diagnostics.alignment import unit_rows
-from gradfeat.maths.subspaces import leading_directions
+from gradfeat.maths.linear_algebra import leading_directions
 
 #: One line to rounding: a split into two clusters would split rounding errors.
 ONE_LINE = 1 - 1e-12

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.memory import rows_per_block
+from ..maths.limits import rows_per_block
 from ..maths.streams import NullDraws, p_value
 from .hermite_degrees import Residual, degree_coefficients, feature_count
 

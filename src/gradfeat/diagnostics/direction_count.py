@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.memory import BLOCK_BYTES, rows_per_block
+from ..maths.limits import BLOCK_BYTES, rows_per_block
 from ..maths.streams import NullDraws, p_value
 from .hermite_degrees import Residual, axes_of, degree_coefficients, feature_count
 

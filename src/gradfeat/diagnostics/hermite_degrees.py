@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ..maths.hermite import orthonormal_hermite
-from ..maths.memory import BLOCK_BYTES, rows_per_block
+from ..maths.limits import BLOCK_BYTES, rows_per_block
 from ..maths.streams import NullDraws
 
 
@@ -58,7 +58,7 @@ def degree_coefficients(
 ) -> Float[Tensor, "p b"]:
     """c_alpha = (1/n) sum_i y_i phi_alpha(z_i), |alpha| = k, for each column y of Y.
 
-    Features are formed some at a time, within `gradfeat.maths.memory.BLOCK_BYTES`.
+    Features are formed some at a time, within `gradfeat.maths.limits.BLOCK_BYTES`.
 
     >>> Z = torch.tensor([[1.0], [-1.0]]).double()
     >>> degree_coefficients(Z, 3 * Z, 1).tolist()

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..maths.linear_algebra import leading_directions
 from ..maths.modules import check_differentiable, evaluating, float_place
-from ..maths.subspaces import leading_directions
 
 #: Layers whose weights act on vectors: all inputs, or patches of them.
 Layer = nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d

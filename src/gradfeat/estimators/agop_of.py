@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ..maths import gradients
 from ..maths.blocks import Block
-from ..maths.memory import BLOCK_BYTES, refuse_beyond
+from ..maths.limits import BLOCK_BYTES, refuse_beyond
 from ..maths.modules import evaluating
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.gradient_sums import GradientOuterProducts

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import SourceError
 from ..maths.blocks import Block
-from ..maths.memory import refuse_beyond
+from ..maths.limits import refuse_beyond
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.moments import Affine, Moments, MomentState
 from ..maths.statistics.sample import RowSample

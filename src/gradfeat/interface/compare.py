@@ -19,8 +19,8 @@ from gradfeat.figures.comparison import failed, ranked
 from gradfeat.interface.importances import losses
 from gradfeat.interface.open import Asked
 from gradfeat.interface.page import PageOf
-from gradfeat.maths.deadline import Deadline
 from gradfeat.maths.files import with_link
+from gradfeat.maths.limits import Deadline
 from gradfeat.reports import fit_contents, terminal_table, words
 from gradfeat.reports.fit import shares_of_slope
 from gradfeat.table.compare import compare as compare_table

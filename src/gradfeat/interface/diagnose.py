@@ -12,7 +12,7 @@ from rich.console import RenderableType
 
 from gradfeat.interface.open import Asked
 from gradfeat.interface.page import PageOf
-from gradfeat.maths.deadline import Deadline
+from gradfeat.maths.limits import Deadline
 from gradfeat.reports import diagnosis_contents, diagnosis_text
 from gradfeat.reports.diagnosis import advice, answer
 from gradfeat.table.diagnose import diagnose as diagnose_table

@@ -13,7 +13,7 @@ from gradfeat.errors import TableError
 from gradfeat.estimators.checks import classifies
 from gradfeat.figures.comparison import together
 from gradfeat.interface.open import refuse_types
-from gradfeat.maths.deadline import LONGEST
+from gradfeat.maths.limits import LONGEST
 from gradfeat.maths.ranges import within
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.methods import SEEDS

@@ -21,8 +21,7 @@ import pyarrow.parquet as pq
 
 from gradfeat.drawing.numbers import count
 from gradfeat.errors import SourceError, TableError
-from gradfeat.maths.deadline import Deadline
-from gradfeat.maths.memory import available_memory, readable
+from gradfeat.maths.limits import Deadline, available_memory, readable
 from gradfeat.maths.ranges import within
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.rows.dask_client import local_cluster

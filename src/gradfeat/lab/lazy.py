@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from gradfeat.maths.blocks import Block, collect
     from gradfeat.maths.feature_ridge import feature_ridge, ridge_fit
     from gradfeat.maths.hermite import HermiteSeries, gauss_hermite, orthonormal_hermite
-    from gradfeat.maths.multi_hermite import MultiHermite
-    from gradfeat.maths.ridge import ridge_path
-    from gradfeat.maths.simplified_gradients import simplified_gradients
-    from gradfeat.maths.statistics.gradient_sums import FirstLayerGradient
-    from gradfeat.maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS
-    from gradfeat.maths.streams import numpy_stream, stream
-    from gradfeat.maths.subspaces import (
+    from gradfeat.maths.linear_algebra import (
         flat_cosine,
         leading_directions,
         leading_singular,
         principal_angles,
         singular_values,
     )
+    from gradfeat.maths.multi_hermite import MultiHermite
+    from gradfeat.maths.ridge import ridge_path
+    from gradfeat.maths.simplified_gradients import simplified_gradients
+    from gradfeat.maths.statistics.gradient_sums import FirstLayerGradient
+    from gradfeat.maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS
+    from gradfeat.maths.streams import numpy_stream, stream
     from gradfeat.models.descent.gradient_descent import GradientDescent, batches, trained
     from gradfeat.models.descent.layers import Layers, Start
     from gradfeat.models.descent.loop import descend, trace

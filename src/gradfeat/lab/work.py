@@ -11,7 +11,7 @@ from typing import Any
 from gradfeat.lab.cells import Cell, Value
 from gradfeat.lab.experiment import Point
 from gradfeat.lab.outcomes import Outcome, outcome_of
-from gradfeat.maths.memory import memory_was_refused
+from gradfeat.maths.limits import memory_was_refused
 
 #: Of a traceback, so that a store stays small.
 LONGEST_ERROR = 20_000

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .memory import row_blocks
+from .limits import row_blocks
 
 #: Bytes of scratch in which a statistic works on some rows of a block: about a processor's cache.
 CHUNK_BYTES = 4 * 2**20

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .gram import Solve, cholesky_, smaller_gram
+from .linear_algebra import Solve, cholesky_, smaller_gram
 
 
 @dataclass(frozen=True, eq=False)

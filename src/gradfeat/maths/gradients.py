@@ -14,8 +14,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .memory import BLOCK_BYTES, rows_per_block
-from .subspaces import completed, leading_directions, upright
+from .limits import BLOCK_BYTES, rows_per_block
+from .linear_algebra import completed, leading_directions, upright
 
 
 def autodiff_gradient(

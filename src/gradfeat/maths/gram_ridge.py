@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from .blocks import Block, Statistic, accumulated, accumulator
-from .gram import cholesky_
+from .linear_algebra import cholesky_
 from .ridge import penalty_grid
 from .statistics.moments import MomentState, RowMap, raw
 

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .hermite import HermiteSeries, check_degree, hermite, root_factorials
-from .memory import refuse_beyond
+from .limits import refuse_beyond
 from .multi_indices import (
     MultiDegree,
     RealFunctionOfRows,

@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .gram import cholesky_
-from .memory import BLOCK_BYTES, rows_per_block
+from .limits import BLOCK_BYTES, rows_per_block
+from .linear_algebra import cholesky_
 
 #: Singular values up to this many rounding units of the features' norm are rounding.
 ROUNDING = 8.0

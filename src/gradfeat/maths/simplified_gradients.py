@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .memory import rows_per_block
+from .limits import rows_per_block
 
 #: Scratch of one block: small enough to stay in a processor's cache, which is faster than larger.
 BLOCK_BYTES = 4 * 2**20

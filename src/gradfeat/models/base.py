@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.gradients import agop
-from ..maths.memory import BLOCK_BYTES, row_blocks
+from ..maths.limits import BLOCK_BYTES, row_blocks
 from ..rows.rows import Rows
 
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.linalg import solve_triangular
 
 from ..maths.blocks import Block
-from ..maths.gram import smaller_gram
-from ..maths.memory import allowed_bytes
+from ..maths.limits import allowed_bytes
+from ..maths.linear_algebra import smaller_gram
 from ..maths.streams import stream
 from .base import Kernel
 from .kernel_machine import KernelMachine, machine_of

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from ..maths.activations import Activation, ReLU
 from ..maths.blocks import Block, unit_weights
-from ..maths.deadline import deadline_passed
-from ..maths.gram import smaller_gram
+from ..maths.limits import deadline_passed
+from ..maths.linear_algebra import row_basis, smaller_gram
 from ..maths.statistics.gradient_sums import FirstLayerGradient, GradientOuterProducts
 from ..maths.statistics.moments import (
     Whitening,
@@ -26,7 +26,6 @@ from ..maths.statistics.moments import (
     whitening_of,
 )
 from ..maths.streams import null_draws, p_value
-from ..maths.subspaces import row_basis
 from ..rows.rows import Rows, in_memory, of_block
 from .base import Staged
 from .head import (

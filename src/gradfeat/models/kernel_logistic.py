@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import unit_weights
-from ..maths.memory import refuse_beyond
+from ..maths.limits import refuse_beyond
 from ..rows.rows import Rows
 from .base import Kernel, OneStage
 from .kernel_machine import KernelMachine

@@ -14,10 +14,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..maths.memory import allowed_bytes, row_blocks
+from ..maths.limits import allowed_bytes, row_blocks
+from ..maths.linear_algebra import widest_direction
 from ..maths.statistics.sample import RowSample
 from ..maths.streams import stream
-from ..maths.subspaces import widest_direction
 from ..rows.rows import Rows, of_block
 from .base import Kernel, OneStage, Predictor
 from .fewer_centres import Certificate, quickened

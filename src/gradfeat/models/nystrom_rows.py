@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..errors import SourceError
 from ..maths.blocks import CHUNK_BYTES, Block, collect
-from ..maths.memory import refuse_beyond
+from ..maths.limits import refuse_beyond
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.gradient_sums import GradientOuterProducts
 from ..maths.statistics.moments import Moments, raw

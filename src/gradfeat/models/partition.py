@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.subspaces import widest_direction
+from ..maths.linear_algebra import widest_direction
 
 
 class LeafShare(NamedTuple):

@@ -17,8 +17,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..maths.gram import Solve, cholesky_
-from ..maths.memory import row_blocks
+from ..maths.limits import row_blocks
+from ..maths.linear_algebra import Solve, cholesky_
 from .losses import Logistic
 
 #: Conjugate-gradient steps allowed within one Newton step.

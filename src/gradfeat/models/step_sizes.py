@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, Polynomial
-from ..maths.memory import BLOCK_BYTES, row_blocks
+from ..maths.limits import BLOCK_BYTES, row_blocks
 from ..maths.ranges import one_of
 from ..maths.statistics.combined import Joint
 from ..maths.statistics.gradient_sums import FirstLayerGradient

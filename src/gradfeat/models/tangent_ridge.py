@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..maths.activations import Activation, ReLU
-from ..maths.memory import refuse_beyond
+from ..maths.limits import refuse_beyond
 from ..maths.ridge import solve_kernel_ridge
 from ..maths.streams import stream
 from ..rows.rows import Rows

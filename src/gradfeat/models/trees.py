@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from ..maths.blocks import Block
-from ..maths.memory import slices
+from ..maths.limits import slices
 from ..rows.rows import Rows
 from .base import Predictor, Staged
 from .search.calibration import codes_of, logit_share, two_sided

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..maths.activations import Activation
 from ..maths.gradients import autodiff_gradient
-from ..maths.memory import row_blocks
+from ..maths.limits import row_blocks
 from .base import Predictor
 
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 
 from ..estimators.training import sample_rows
-from ..maths.memory import available_memory
+from ..maths.limits import available_memory
 from ..rows.processors import one_thread
 from .counting import WIDE
 from .job import Job, PlanError

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
-from ..maths import gram
+from ..maths import linear_algebra
 
 #: Bytes of a float64.
 WIDE = 8
@@ -92,7 +92,7 @@ class Counter(TorchDispatchMode):
 
 
 #: Imported so that the operator which it defines is there.
-GRAM_OPERATOR = gram.add_gram_
+GRAM_OPERATOR = linear_algebra.add_gram_
 
 
 def _solve(T: Tensor, B: Tensor, *rest: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..maths.memory import allowed_bytes, readable
+from ..maths.limits import allowed_bytes, readable
 from .job import Job
 from .rates import Card, PassRates, Rates
 from .rehearsal import RehearsedPass, rehearsed

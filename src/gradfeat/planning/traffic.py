@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..maths.blocks import CHUNK_BYTES
-from ..maths.memory import allowed_bytes
+from ..maths.limits import allowed_bytes
 from ..models.search.search import FAST
 from ..models.solvers.direct import Adaptive
 from ..rows.engine import level_for

@@ -16,8 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from gradfeat.errors import EngineError, SourceError, TableError
 from gradfeat.estimators.checks import probabilities
-from gradfeat.maths.deadline import Deadline, within
-from gradfeat.maths.memory import USED_UP, memory_was_refused
+from gradfeat.maths.limits import USED_UP, Deadline, memory_was_refused, within
 from gradfeat.table.budgets import direct_rows, rows_within
 from gradfeat.table.methods import Method, MethodInput, validation_folds
 from gradfeat.table.prepared import Prepared

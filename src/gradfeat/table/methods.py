@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradfeat.errors import TableError
-from gradfeat.maths.deadline import LONGEST
+from gradfeat.maths.limits import LONGEST
 from gradfeat.table.results import Family
 
 if TYPE_CHECKING:

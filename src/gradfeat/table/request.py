@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gradfeat.drawing.numbers import duration
-from gradfeat.maths.deadline import NEVER, Deadline
+from gradfeat.maths.limits import NEVER, Deadline
 from gradfeat.rows.engine import Tick
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.methods import METHODS, WIDTH

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..maths.limits import refuse_beyond
 from ..maths.links import Link
-from ..maths.memory import refuse_beyond
 from ..maths.ranges import not_negative, one_of, positive
 from ..maths.streams import stream
 from .base import (

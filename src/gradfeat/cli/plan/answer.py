@@ -16,7 +16,7 @@ from rich.text import Text
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import finite
-from gradfeat.maths.memory import readable
+from gradfeat.maths.limits import readable
 from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.job import Job, PlanError
 from gradfeat.planning.plan import PassPlan, Plan, plan_of

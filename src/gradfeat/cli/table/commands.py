@@ -14,7 +14,7 @@ import typer
 
 from gradfeat.cli.guard import Stopped
 from gradfeat.cli.terminal import Format, Printed, Printing, Quiet, Verbose
-from gradfeat.maths.deadline import Deadline
+from gradfeat.maths.limits import Deadline
 from gradfeat.table.methods import JOBS, METHODS, SECONDS, SEEDS, WIDTH, WIDTHS
 
 #: What the functions of Python that `diagnose` and `fit` stand for are not given by name.

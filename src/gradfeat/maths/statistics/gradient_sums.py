@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..activations import Activation
 from ..blocks import Block, Statistic, accumulated, accumulator, check_accumulated
-from ..gram import add_gram, mirrored
+from ..linear_algebra import add_gram, mirrored
 from .moments import RowMap, from_triangle, to_triangle
 
 

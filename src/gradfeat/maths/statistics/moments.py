@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..blocks import Block, Statistic, accumulator, check_accumulated, collect
-from ..gram import add_gram, mirrored
+from ..linear_algebra import add_gram, mirrored
 
 #: Rows to other rows, such as inputs to features; must not depend on which rows come together.
 RowMap = Callable[[Block], Block]

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from ...maths.blocks import unit_weights
 from ...maths.box_ball import check_bounds
-from ...maths.gram import Solve, cholesky_
-from ...maths.memory import row_blocks
+from ...maths.limits import row_blocks
+from ...maths.linear_algebra import Solve, cholesky_
 from ...maths.ridge import ridge_path
 from ...maths.simplified_gradients import check_rows
 from ..losses import Loss, Squared

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ...maths.linear_algebra import row_basis
 from ...maths.simplified_gradients import check_rows, simplified_gradients
 from ...maths.streams import null_draws, stream
-from ...maths.subspaces import row_basis
 from .cones import GradientFeatureSet, check_question, clustered, united
 
 #: Null data sets of each kind: the largest level of 39 is passed by chance in 1/40 = 2.5 % of data

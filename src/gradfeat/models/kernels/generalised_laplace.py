@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.memory import slices
+from ...maths.limits import slices
 from ..base import Kernel, KernelRows, OwnTiles
 from .radial import RadialKernel, as_matrix, check_bandwidth, decay
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, jacrev, vmap
 
 from ...maths.activations import Activation, CentredReLU, Erf, ReLU
-from ...maths.memory import BLOCK_BYTES, rows_per_block, slices
+from ...maths.limits import BLOCK_BYTES, rows_per_block, slices
 from ..base import BlockKernel
 from ..tangent_ridge import neurons, tangent_kernel
 from ..two_layer import TwoLayer

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.blocks import unwritten
-from ...maths.memory import slices
+from ...maths.limits import slices
 from ..base import BlockKernel
 
 #: Squared half chords below this many rounding units of the spread of directions are zero.

@@ -14,8 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.blocks import Block
-from ...maths.deadline import deadline_passed, tell
-from ...maths.gram import cholesky_
+from ...maths.limits import deadline_passed, tell
+from ...maths.linear_algebra import cholesky_
 from ...rows.rows import in_memory
 from ..kernel_ridge import KernelRidge
 from ..solvers.base import Solver

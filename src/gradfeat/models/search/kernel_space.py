@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ...maths.activations import Erf
 from ...maths.blocks import Block
-from ...maths.memory import allowed_bytes
+from ...maths.limits import allowed_bytes
 from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
 from ..kernel_machine import KernelMachine

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ...maths.blocks import Block
-from ...maths.deadline import deadline_passed
+from ...maths.limits import deadline_passed
 from ...rows.rows import Rows, in_memory
 from ..base import Learner, OneStage, Predictor
 from ..kernel_logistic import KernelLogistic, logistic_coefficients

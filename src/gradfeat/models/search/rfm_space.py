@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ...maths.blocks import Block
-from ...maths.deadline import deadline_passed
+from ...maths.limits import deadline_passed
 from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
 from ..kernel_machine import KernelMachine, apply_metric

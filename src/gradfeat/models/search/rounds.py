@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ...maths.blocks import Block
-from ...maths.deadline import deadline_passed, tell
+from ...maths.limits import deadline_passed, tell
 from ...rows.rows import of_block
 from ..kernel_machine import KernelMachine
 from ..rfm import RFM

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ...maths.blocks import Block
-from ...maths.deadline import deadline_passed, tell
+from ...maths.limits import deadline_passed, tell
 from ...rows.rows import Rows, of_block
 from ..base import Learner, Predictor
 from ..gradient_features.found_features import FoundFeatures

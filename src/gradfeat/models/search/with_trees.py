@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.blocks import Block
-from ...maths.deadline import deadline_passed, tell
+from ...maths.limits import deadline_passed, tell
 from ...rows.rows import Rows, of_block
 from ..base import Learner, Predictor
 from ..local_machines import ONE_MACHINE, gathered

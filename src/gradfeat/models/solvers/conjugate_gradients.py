@@ -10,8 +10,7 @@ from typing import final
 import torch
 from torch import Tensor
 
-from .base import Meter, Solution, Solver, System, Watch
-from .refine import Stop, refine
+from .base import Meter, Solution, Solver, Stop, System, Watch, refine
 from .tiles import Operator
 
 #: V (n, c) -> a symmetric positive definite matrix times V.

@@ -13,12 +13,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.blocks import unwritten
-from ...maths.gram import Solve, cholesky_
-from ...maths.memory import allowed_bytes, refuse_beyond
-from .base import Meter, Solution, Solver, System, Watch
+from ...maths.limits import allowed_bytes, refuse_beyond
+from ...maths.linear_algebra import Solve, cholesky_
+from .base import Meter, Solution, Solver, Steps, Stop, System, Watch, refine
 from .nystrom_cg import NystromCG
 from .nystrom_direct import NystromDirect
-from .refine import Steps, Stop, refine
 from .tiles import Operator, Tiles, residual_rows, tile_side
 
 #: What to do when a kernel matrix cannot be formed.

@@ -10,10 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.memory import refuse_beyond
+from ...maths.limits import refuse_beyond
 from ...maths.streams import stream
-from .base import Meter, Solution, Solver, System, Watch, safe_norms
-from .refine import Stop, refine
+from .base import Meter, Solution, Solver, Stop, System, Watch, refine, safe_norms
 from .tiles import Operator, least_bytes, tile_side
 
 #: Power iterations for the step size of a batch; a step may be twice the safe one before it harms.

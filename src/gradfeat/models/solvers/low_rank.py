@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.gram import upper_cholesky_
+from ...maths.linear_algebra import upper_cholesky_
 from ...maths.streams import stream
 from ..base import Kernel
 from .base import Meter

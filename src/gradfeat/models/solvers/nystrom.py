@@ -10,13 +10,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...maths.gram import upper_times_transpose
-from ...maths.memory import allowed_bytes, refuse_beyond
+from ...maths.limits import allowed_bytes, refuse_beyond
+from ...maths.linear_algebra import upper_times_transpose
 from ...maths.streams import stream
-from .base import Meter, Solution, Solver, System, Watch
+from .base import Meter, Solution, Solver, Stop, System, Watch, refine
 from .conjugate_gradients import conjugate_gradients
 from .low_rank import upper_factor
-from .refine import Stop, refine
 from .tiles import Tiles, tile_scratch, vector_bytes
 
 

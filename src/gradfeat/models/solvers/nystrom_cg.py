@@ -10,10 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .base import Meter, Solution, Solver, System, Watch
+from .base import Meter, Solution, Solver, Stop, System, Watch, refine
 from .conjugate_gradients import Apply, conjugate_gradients
 from .low_rank import low_rank
-from .refine import Stop, refine
 from .tiles import Operator, least_bytes, residual_rows
 
 

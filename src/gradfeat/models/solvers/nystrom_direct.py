@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.linalg import solve_triangular
 
-from ...maths.memory import BLOCK_BYTES, allowed_bytes, refuse_beyond, rows_per_block
+from ...maths.limits import BLOCK_BYTES, allowed_bytes, refuse_beyond, rows_per_block
 from ...maths.streams import stream
 from .base import Meter, Solution, Solver, System, Watch, safe_norms
 from .low_rank import low_rank, upper_factor

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from ...maths.streams import stream
-from .base import Meter, Solution, Solver, System, Watch, safe_norms
-from .refine import Stop, refine
+from .base import Meter, Solution, Solver, Stop, System, Watch, refine, safe_norms
 from .tiles import Operator
 
 #: Power iterations for the largest eigenvalue: from below, within a few percent on kernels.

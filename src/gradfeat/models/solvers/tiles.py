@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.blocks import unwritten
-from ...maths.memory import allowed_bytes, refuse_beyond, slices
+from ...maths.limits import allowed_bytes, refuse_beyond, slices
 from ...maths.streams import stream
 from ..base import Kernel
 from .base import Meter, System

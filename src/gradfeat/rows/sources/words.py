@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ...errors import SourceError, TableError
-from ...maths.memory import slices
+from ...maths.limits import slices
 from ..source import Piece
 
 Chunk = TypeVar("Chunk")
