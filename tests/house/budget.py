@@ -29,7 +29,7 @@ ROOMS: Final = {
     "cli": Room(3_820, 25),
     "diagnostics": Room(1_137, 8),
     "drawing": Room(917, 7),
-    "estimators": Room(3_421, 19),
+    "estimators": Room(3_460, 19),
     "figures": Room(1_614, 9),
     "interface": Room(1_265, 6),
     "lab": Room(3_573, 19),

@@ -27,7 +27,7 @@ from ..models.gradient_step import GradientTest
 from ..models.restore import predictor_from
 from ..models.search.kernel_space import UNREACHED
 from ..models.search.search import FAST, FULL, FinishedFit, MethodSetting, Space
-from ..rows.rows import Rows
+from ..rows.rows import Rows, of_block
 from .checks import (
     NUMPY,
     Floats,
@@ -118,6 +118,9 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
     _narrow_beyond: ClassVar[int | None] = None
     #: Whether a fit is sums over rows, for which a large table is read in chunks and not copied.
     _sums_over_rows: ClassVar[bool] = False
+    #: Whether equal rows are fitted as one, for a matrix of all pairs. Ridge leaves rows out in its
+    #: own fit: copies one by one, as where rows stream.
+    _once_each: ClassVar[bool] = False
     #: Whether targets are classes, whose codes keep their scale.
     _classes: ClassVar[bool]
 
@@ -189,8 +192,8 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         seed = seed_from(self.random_state)
         prepare = self._streamed if type(X) is Rows else self._in_memory
         training = prepare(X, y, sample_weight, seed)
-        block = training.block
-        space = self._space(block, streamed=training.rows.held is None)
+        block, held = training.block, training.rows.held
+        space = self._space(block if held is None else held, streamed=held is None)
         effort = FULL if self.search == "full" else FAST
         setting, trial = space.start, None
         with warnings.catch_warnings():
@@ -231,7 +234,8 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         training = in_memory_training(
             table, targets, w, self._where, seed, inputs=inputs, scale_targets=scale
         )
-        return replace(training, like=X)
+        rows = training.rows if self._once_each else of_block(training.block)
+        return replace(training, rows=rows, like=X)
 
     def _streamed(self, rows: Rows, y: Any, sample_weight: Any, seed: int) -> Training:
         """Streamed rows, which carry their targets and weights, after a first pass over them."""

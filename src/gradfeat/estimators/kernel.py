@@ -42,6 +42,8 @@ class KernelMethod(FeatureModel, ABC):
         Bytes that the solver may take (None: 80 % of free memory).
     """
 
+    _once_each = True
+
     kernel: str | None = "laplace"
     bandwidth: float | None = None
     alpha: float | None = None

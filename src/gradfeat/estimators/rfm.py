@@ -109,7 +109,7 @@ class RFMMethod(Refittable, ABC):
         Float type of the fit; None is float64 up to 3,000 rows and float32 beyond.
     """
 
-    _narrow_beyond = NARROW_BEYOND
+    _narrow_beyond, _once_each = NARROW_BEYOND, True
 
     kernel: str | None = None
     bandwidth: float | None = None

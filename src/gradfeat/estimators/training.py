@@ -1,7 +1,8 @@
 """From arrays or streamed rows to standardised training rows, distinct, in an order of their own.
 
 Merging equal rows and sorting by content makes a fit independent of the order of the rows, and
-makes integer weights the same thing as repeated rows, also where rows are split for validation.
+makes integer weights the same thing as repeated rows, also where rows are split for validation:
+there copies are one row, or rows each where the same inputs have several targets.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..maths.statistics.combined import Joint
 from ..maths.statistics.moments import Affine, Moments, MomentState
 from ..maths.statistics.sample import RowSample
 from ..maths.statistics.value_counts import CountState, ValueCounts
-from ..maths.streams import column_hash
+from ..maths.streams import column_hash, numpy_stream
 from ..rows.rows import Rows, of_block
 from ..rows.sources.tables import ArrayRows
 from .checks import NUMPY, Floats, Placement
@@ -29,6 +30,10 @@ from .scaled import Standardiser
 
 #: Rows of the sample that settings are chosen on, and the numbers that it may hold.
 SAMPLE_ROWS, SAMPLE_NUMBERS = 22_000, 2**25
+
+#: Share of the weight in rows whose inputs come with several targets from which copies of a row are
+#: rows of their own to a search.
+SEVERAL_TARGETS = 0.1
 
 #: Bytes of a table in float64 from which on sums over its rows take it in chunks, and the numbers
 #: of a chunk.
@@ -48,8 +53,8 @@ LEAST_SQUARE = 1e-290
 class Training:
     """Training rows in standardised units, with the maps x -> z and y -> its standardised value.
 
-    `block`: The distinct rows in an order of their own; of streamed rows a sample, in the order
-        that rows in memory would have.
+    `block`: The rows that settings are chosen on, in an order of their own; of streamed rows a
+        sample, in the order that rows in memory would have: see :func:`apart`.
     `like`: In whose namespace the fitted arrays are.
     """
 
@@ -71,7 +76,7 @@ def in_memory_training(
     scale_targets: bool,
 ) -> Training:
     """Merge equal rows, standardise (by `inputs`, unless they are to be learnt), move."""
-    X, y, w = distinct_rows(X, y, w, seed)
+    X, y, w, count = distinct_rows(X, y, w, seed)
     if len(X) == 0:
         raise ValueError("every sample_weight is zero: give at least one row a positive weight.")
     inputs = Standardiser.fit(X, w) if inputs is None else inputs
@@ -79,7 +84,7 @@ def in_memory_training(
     if not scale_targets:
         outputs = Standardiser(outputs.mean, np.ones(y.shape[1]))
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
-    return Training(of_block(block), block, inputs, outputs, NUMPY)
+    return Training(of_block(block), apart(block, X, y, count, seed), inputs, outputs, NUMPY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +156,12 @@ def streamed_training(
     if codes is not None:
         rows, sample, outputs = rows.mapped(codes), codes(sample), codes.scales(found.labels)
     X, y, w = (t.double().numpy() for t in (sample.X, sample.y, sample.w))
-    X, y, w = distinct_rows(X, y, w, seed)
+    X, y, w, count = distinct_rows(X, y, w, seed)
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
     (mean, scale), targets = inputs.tensors(), outputs.tensors()
     scaled = rows.mapped(Affine(mean, 1 / scale, *targets, where.dtype, where.device))
-    return Training(scaled.with_sample(block), block, inputs, outputs, NUMPY)
+    some = apart(block, X, y, count, seed)
+    return Training(scaled.with_sample(block), some, inputs, outputs, NUMPY)
 
 
 def is_large(numbers: NDArray[Any]) -> bool:
@@ -235,35 +241,62 @@ def spread(y: Floats, seed: int) -> NDArray[np.int64]:
     return along[np.argsort(place, kind="stable")]
 
 
-def distinct_rows(X: Floats, y: Floats, w: Floats, seed: int) -> tuple[Floats, Floats, Floats]:
+def distinct_rows(
+    X: Floats, y: Floats, w: Floats, seed: int
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Distinct rows (x, y) of positive weight, weights of equal rows summed, :func:`spread` out.
 
-    Rows of equal targets are in hash order, to which values contribute by their ranks: units and
-    origins change no order. The seed varies the order (and with it every later split).
+    And how many rows each stands for: its weight where all are whole numbers, else how often it
+    comes. Rows of equal targets are in hash order, to which values contribute by their ranks: units
+    and origins change no order. The seed varies the order (and with it every later split).
     """
     if not (w > 0).all():
         keep = w > 0
         X, y, w = X[keep], y[keep], w[keep]
     if len(X) == 0:
-        return X, y, w
-    X, y, w = _merged(X, y, w, seed)
+        return X, y, w, w
+    X, y, w, count = _merged(X, y, w, seed)
     order = _by_content(X, y, seed)
     order = order[spread(y[order], seed)]
-    return X[order], y[order], w[order]
+    return X[order], y[order], w[order], count[order]
 
 
-def _merged(X: Floats, y: Floats, w: Floats, seed: int) -> tuple[Floats, Floats, Floats]:
+def _merged(X: Floats, y: Floats, w: Floats, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
     """Equal rows once, in any order; where there are none, what came in."""
+    count = w if (w % 1 == 0).all() else np.ones(len(w))
     h = row_hashes(y, seed, row_hashes(X, seed))
     order = np.argsort(h)
     same = np.flatnonzero(h[order[1:]] == h[order[:-1]])
     if len(same) == 0:
-        return X, y, w
+        return X, y, w, count
     order = np.lexsort((*y.T, *X.T, h))
     new = np.ones(len(X), dtype=bool)
     new[1:] = (X[order[1:]] != X[order[:-1]]).any(1) | (y[order[1:]] != y[order[:-1]]).any(1)
-    rows = order[new]
-    return X[rows], y[rows], np.add.reduceat(w[order], np.flatnonzero(new))
+    rows, first = order[new], np.flatnonzero(new)
+    return X[rows], y[rows], np.add.reduceat(w[order], first), np.add.reduceat(count[order], first)
+
+
+def apart(block: Block, X: Floats, y: Floats, count: Floats, seed: int) -> Block:
+    """Distinct rows (X, y), which `block` holds in units of a fit, for a search to hold some out.
+
+    Where inputs have several targets, as in tables of a few levels, each of the `count` copies of a
+    row is a row, at most about 22,000 in all, in random order among those of one target. As one row
+    the copies would all be held out together, and the others of the same inputs, which then have
+    the other targets alone, would foretell the wrong one. Copies of inputs that have one target
+    stay one row, which counts more: a row that was repeated for its weight is never on both sides.
+    """
+    if count.max(initial=1) < 2:
+        return block
+    _, group, targets = np.unique(row_hashes(X, seed), return_inverse=True, return_counts=True)
+    several = (count * (targets[group] > 1)).sum() / count.sum()
+    each = np.rint(count * min(1.0, SAMPLE_ROWS / count.sum())).astype(np.int64).clip(1)
+    if several < SEVERAL_TARGETS or each.max() < 2:
+        return block
+    rows = np.repeat(np.arange(len(X)), each)
+    rows = rows[numpy_stream(seed, "copies").permutation(len(rows))]
+    rows = rows[spread(y[rows], seed)]
+    found = block.at(torch.from_numpy(rows).to(block.w.device))
+    return Block(found.X, found.y, found.w / torch.from_numpy(each[rows]).to(found.w))
 
 
 def _by_content(X: Floats, y: Floats, seed: int) -> NDArray[np.int64]:
