@@ -257,6 +257,12 @@ MUTATIONS: Final = (
     Mutation("share of the linear part for that of the nonlinear one",
              "catalogue/ba22_step_size.py", "(test.y - test.X @ task.directions)",
              "(test.X @ task.directions)", ("tests/catalogue/test_catalogue_ba22.py",)),
+    Mutation("rows dropped from the errors of neurons", "catalogue/shared/equivalent_features.py",
+             '(("", float(n)), (EQUIVALENT', '(("", math.inf), (EQUIVALENT',
+             ("tests/catalogue/test_catalogue_moniri24_equivalence.py",)),
+    Mutation("what a row's share has of a neuron's", _RESOLVENT,
+             "crossed = (self.he @ inner @ self.slope.T) ** 2",
+             "crossed = 0 * (self.he @ inner @ self.slope.T)", (FINITE,)),
     Mutation("updates of M dropped", "catalogue/rad24_rounds.py", "errors[:, k], 0.5)",
              "errors[:, 0], 0.5)", ("tests/catalogue/test_catalogue_rad24_rounds.py",)),
 )  # fmt: skip

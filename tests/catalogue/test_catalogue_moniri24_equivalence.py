@@ -131,6 +131,18 @@ def test_simulation_meets_theory_at_300_rows(activation):
         assert abs(gap.mean()) < 5 * gap.std(ddof=1) / np.sqrt(len(gap)) + 0.02, metric
 
 
+def test_with_few_inputs_beside_rows_neurons_and_equivalent_each_have_their_own_theory():
+    """Within the 6 % of the regime; a third apart, which the limit alone does not see."""
+    cell = {"activation": "centred_relu", "phi": 0.08, "psi": 0.16, "lam": 0.01, "n": 300}
+    said = equivalence.theory(**cell, noise=0.5)
+    found = [equivalence.trial(**cell, targets=24, n_test=500, seed=seed) for seed in range(4)]
+    mean = {name: np.mean([one[name] for one in found]) for name in said}
+    for name in equivalence.METRICS:
+        assert mean[name] == pytest.approx(said[name], rel=0.06)
+    assert said["test_error"] < 0.75 * said[equivalence.EQUIVALENT + "test_error"]
+    assert mean["quadratic_share"] == pytest.approx(said["quadratic_share"], abs=0.03)
+
+
 def test_claims_are_open_where_every_cell_failed():
     empty = pd.DataFrame(columns=[*equivalence.KEYS, "targets", "n_test", "seed"])
     verdicts = [claim.check(empty) for claim in experiment(NAME).claims]

@@ -17,6 +17,7 @@ from gradfeat.maths.activations import CentredReLU, ReLU, Tanh
 from gradfeat.maths.multi_hermite import MultiHermite
 from gradfeat.maths.polynomial_text import polynomial
 from gradfeat.maths.step_names import RESIDUALS, Residual
+from gradfeat.theory import step_resolvent
 from gradfeat.theory.activation_coefficients import scaled_coefficients
 from gradfeat.theory.feature_resolvent import FeatureLimit
 from gradfeat.theory.finite_step_errors import finite_step_errors, finite_step_share
@@ -291,6 +292,19 @@ def test_resolvent_without_a_step_is_that_of_random_features():
     # he_0, ..., he_10 are orthonormal on the nodes.
     gamma = sizes.blocks(grid)[0].gamma(r)
     np.testing.assert_allclose(gamma, r[0] / PHI * np.eye(11), atol=1e-9 * r[0])
+
+
+def test_slopes_of_the_equations_are_derivatives_in_the_complex_plane():
+    grid = step_grid(ReLU(), gradient_direction(PHI, ReLU(), SETTING_2), eta=5.0, phi=PHI, width=60)
+    sizes, z = HeadSizes(PHI, 1.3, 40.0), 0.02
+    x = np.random.default_rng(0).normal(size=len(grid.u) + len(grid.a))
+    moved = [
+        np.imag(step_resolvent._mismatch(grid, sizes, z, x + 1e-30j * one)) / 1e-30
+        for one in np.eye(len(x))
+    ]
+    found = step_resolvent._jacobian(grid, sizes, z, x)
+    np.testing.assert_allclose(found, np.transpose(moved), atol=1e-13)
+    assert np.abs(found - np.eye(len(x))).max() > 0.1
 
 
 @pytest.mark.parametrize("name", CENTRED)

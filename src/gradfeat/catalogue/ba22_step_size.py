@@ -159,7 +159,7 @@ def theory(
     """
     n, N = sizes(d, rows_per_input, neurons_per_input)
     target, lams = teacher(p, noise), np.array(PENALTIES)
-    if method == "linear":
+    if method == "linear":  # has no degree 2 that would depend on n
         many = 1e6
         found = lazy.random_feature_errors(
             d / n, 1 / many, lams * many, lazy.Polynomial((0.0, 1.0)), target

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import final
 
 import numpy as np
@@ -61,6 +62,7 @@ def root_factorials(k_max: int) -> Float[np.ndarray, " k"]:
     return np.cumprod(np.sqrt(np.maximum(np.arange(check_degree(k_max) + 1.0), 1.0)))
 
 
+@cache
 def gauss_hermite(n: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Nodes z_i and weights w_i with E g(Z) = sum_i w_i g(z_i) for polynomials of degree < 2n.
 
@@ -73,7 +75,25 @@ def gauss_hermite(n: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " 
     if n < 1:
         raise ValueError(f"A quadrature rule of {n} nodes was asked for; give at least 1.")
     nodes, weights = special.roots_hermitenorm(n)
-    return nodes, weights / weights.sum()
+    return _kept(nodes, weights / weights.sum())
+
+
+@cache
+def gauss_legendre(n: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Nodes and weights of the integral over [-1, 1] of polynomials of degree < 2n.
+
+    >>> x, w = gauss_legendre(2)
+    >>> round(float(w @ x**2), 10)
+    0.6666666667
+    """
+    return _kept(*special.roots_legendre(n))
+
+
+def _kept(nodes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A rule that callers share, and so may not change."""
+    for part in (nodes, weights):
+        part.setflags(write=False)
+    return nodes, weights
 
 
 def hermite_coefficients(
@@ -232,7 +252,7 @@ def _values(f: RealFunction, z: np.ndarray) -> np.ndarray:
 
 def _gauss_legendre(g: RealFunction, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Integral of g, (q,) -> (q, c), over each panel: (p, c)."""
-    nodes, weights = special.roots_legendre(_NODES)
+    nodes, weights = gauss_legendre(_NODES)
     half = (right - left) / 2
     z = ((left + right) / 2)[:, None] + half[:, None] * nodes
     values = g(z.ravel()).reshape(*z.shape, -1)

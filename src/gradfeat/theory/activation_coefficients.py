@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 
 import numpy as np
 from jaxtyping import Float
-from scipy import special
 from scipy.special import ndtr
 
 from ..maths.activations import Activation
-from ..maths.hermite import MAX_DEGREE, RealFunction, hermite, hermite_coefficients
+from ..maths.hermite import (
+    MAX_DEGREE,
+    RealFunction,
+    gauss_legendre,
+    hermite,
+    hermite_coefficients,
+)
 from ..maths.ranges import finite, positive, whole
 
 #: (scale (m,), bias (m,), k_max) -> c_0, ..., c_{k_max} of each neuron, (m, k_max + 1).
@@ -123,11 +127,6 @@ def blurred_coefficients(
     return np.stack(found, axis=1), square
 
 
-@cache
-def _legendre() -> tuple[np.ndarray, np.ndarray]:
-    return special.roots_legendre(NODES)
-
-
 def _rule(
     breakpoints: Sequence[float],
     scales: Float[np.ndarray, " m"],
@@ -140,7 +139,7 @@ def _rule(
     pieces = ends.shape[1] - 1
     panels = math.ceil(PANELS / math.sqrt(pieces))  # of each piece
     left, length = ends[:, :-1, None, None], np.diff(ends)[:, :, None, None] / panels
-    nodes, weights = _legendre()
+    nodes, weights = gauss_legendre(NODES)
     place = np.arange(panels)[:, None] + (nodes + 1) / 2
     z = (left + length * place).reshape(len(scales), -1)
     w = np.broadcast_to(length * weights / 2, (len(scales), pieces, panels, NODES))

@@ -18,7 +18,7 @@ from .ridge_errors import (
     cubic_share,
     feature_limit,
     moments,
-    random_feature_errors,
+    plain_errors,
 )
 from .step_resolvent import (
     K_MAX,
@@ -83,12 +83,16 @@ def finite_step_errors(
         head.centred("f_0 in the residual")
     flat = [np.asarray(a, dtype=np.float64).ravel() for a in arrays]
     step = _Step(activation, residual, rows, intercept, head)
-    traces = feature_limit(phi, psi, activation, n=n).traces(penalty)
-    starts = [np.broadcast_to(part, arrays[0].shape).ravel() for part in (traces.m1, traces.g)]
-    found, solved = [], None
-    for p, q, lam, size, of, noise, p0, m1, g in zip(*flat, *starts, strict=True):
-        own = Teacher(teacher.target, noise)
-        errors, solved = step.errors(_Cell(p, q, lam, size, of, own, p0, (m1, g)), solved)
+    traces = feature_limit(phi, psi, activation, rows, n).traces(penalty)
+    plain = plain_errors(phi, penalty, activation, teacher, traces, intercept)
+    known = traces.m1, traces.g, plain.training_loss, plain.training_error, plain.test_error
+    starts = [np.broadcast_to(part, arrays[0].shape).ravel() for part in known]
+    centred, found, solved = moments(activation)[0] == 0, [], None
+    for p, q, lam, size, of, noise, p0, m1, g, *errors in zip(*flat, *starts, strict=True):
+        _check(size, of)
+        if size > 0 or not centred:
+            own = Teacher(teacher.target, noise)
+            errors, solved = step.errors(_Cell(p, q, lam, size, of, own, p0, (m1, g)), solved)
         found.append(errors)
     return RidgeErrors(*np.reshape(found, (-1, 3)).T.reshape(3, *arrays[0].shape))
 
@@ -170,14 +174,6 @@ class _Step:
         self, cell: _Cell, near: StepResolvent | None
     ) -> tuple[tuple[float, float, float], StepResolvent | None]:
         """Training loss, training error and test error; and what a like step may start from."""
-        penalty = cell.penalty
-        _check(cell.eta, cell.n)
-        if cell.eta == 0 and moments(self.activation)[0] == 0:
-            setting = (cell.phi, cell.psi, penalty, self.activation, cell.teacher)
-            fitted = {"rows": self.rows, "intercept": self.intercept}
-            known = random_feature_errors(*setting, n=cell.n, **fitted)
-            parts = known.training_loss, known.training_error, known.test_error
-            return (float(parts[0]), float(parts[1]), float(parts[2])), near
         found = self.fitted(cell, near)
         if found is None:
             return (np.nan, np.nan, np.nan), near
@@ -188,7 +184,7 @@ class _Step:
             float(np.imag(form.value(*solved.moved(change)))) / TINY
             for change in (np.ones_like(r), 1 / r**2)
         )
-        ratio = solved.sizes.ratio
+        ratio, penalty = solved.sizes.ratio, cell.penalty
         return (penalty * loss, -(penalty**2) * ratio * even, -left_out / ratio), solved
 
     def fitted(self, cell: _Cell, near: StepResolvent | None) -> tuple[_Form, StepResolvent] | None:

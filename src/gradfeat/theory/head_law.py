@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..maths.hermite import gauss_hermite
+from ..maths.hermite import gauss_hermite, gauss_legendre
 from ..maths.step_names import HEAD_LAWS, HeadName
 
 #: Nodes of averages over a law with a density.
@@ -65,7 +65,7 @@ class HeadLaw:
             case "sign":
                 h, w = np.array([-1.0, 1.0]), np.array([0.5, 0.5])
             case "uniform":
-                h, w = np.polynomial.legendre.leggauss(NODES)
+                h, w = gauss_legendre(NODES)
                 h, w = 3**0.5 * h, w / 2
             case "ones":
                 h, w = np.ones(1), np.ones(1)

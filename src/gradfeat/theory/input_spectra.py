@@ -19,7 +19,13 @@ from typing import final
 import numpy as np
 from scipy import special
 
-from ..maths.hermite import MAX_DEGREE, RealFunction, gauss_hermite, orthonormal_hermite
+from ..maths.hermite import (
+    MAX_DEGREE,
+    RealFunction,
+    gauss_hermite,
+    gauss_legendre,
+    orthonormal_hermite,
+)
 from ..maths.ranges import finite, positive, whole
 from .kernel_curve import KernelLaw
 from .zonal_spectrum import ZonalSpectrum
@@ -202,7 +208,7 @@ def interval_law(profile: RealFunction, g: RealFunction, k_max: int = 150) -> Ke
 
 
 def _nodes() -> tuple[np.ndarray, np.ndarray]:
-    t, weights = special.roots_legendre(_PANEL_NODES)
+    t, weights = gauss_legendre(_PANEL_NODES)
     return np.r_[(t - 1) / 2, (t + 1) / 2], np.r_[weights, weights] / 4
 
 

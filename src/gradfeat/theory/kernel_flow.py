@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..maths.hermite import RealFunction
+from ..maths.hermite import RealFunction, gauss_legendre
 from ..maths.ranges import not_negative, positive
 from .zonal_spectrum import ZonalSpectrum, spherical_shares, zonal_spectrum
 
@@ -69,7 +69,7 @@ def flow_risk(
 
 def _contour(start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
     """Nodes above the real axis and their steps: from -start along a ray, and down to the axis."""
-    x, mass = np.polynomial.legendre.leggauss(NODES)
+    x, mass = gauss_legendre(NODES)
     ends = np.r_[0.0, np.geomspace(start / 4, start + end, PANELS)]
     half = np.diff(ends)[:, None] / 2
     along = (ends[:-1, None] + half * (x + 1)).ravel()

@@ -34,6 +34,7 @@ from .ridge_errors import (
     cubic_share,
     feature_limit,
     moments,
+    plain_errors,
     random_feature_errors,
 )
 from .teacher import Teacher
@@ -150,7 +151,9 @@ def predict_error(
     _check_target(activation, teacher, intercept)
     shape = (phi, psi, penalty, activation, teacher)
     fitted = _Fitted(rows=rows, intercept=intercept)
-    plain = random_feature_errors(*shape, n=n, **fitted)
+    traces = feature_limit(phi, psi, activation, rows, n).traces(penalty)
+    plain = plain_errors(phi, penalty, activation, teacher, traces, intercept)
+    in_limit = random_feature_errors(*shape, **fitted)
     eta, width = n**alpha, n * phi / psi
     of_gradient = phi if gradient_phi is None else gradient_phi
     degree = float(limit_degree(alpha))
@@ -170,18 +173,17 @@ def predict_error(
         errors = plain if eta == 0 else errors
         settled = degree == 1 or (degree == 2 and not activation.breakpoints)
         limit = reused_limit_errors(*shape, degree=int(degree), **kept) if settled else _unknown()
-        limit = random_feature_errors(*shape, **fitted) if degree == 0 else limit
+        limit = in_limit if degree == 0 else limit
     words = undirected
     if directed:
         known = bool(np.isfinite(errors.test_error))
         words = _regime(alpha, degree, sample, n, constant, sees_nothing(teacher), known)
         words += _few(alpha, of_gradient)
-    traces = feature_limit(phi, psi, activation, n=n).traces(penalty)
     level = penalty * psi / phi / float(traces.g) + moments(activation)[2]
     words += _of_few_inputs(
         n * phi, n, 1 - float(traces.m22 / traces.m1),
         float(cubic_share(phi, n * phi, traces.m1 * traces.g, activation)),
-        float(plain.test_error / random_feature_errors(*shape, **fitted).test_error) - 1,
+        float(plain.test_error / in_limit.test_error) - 1,
         sample == "reused" and eta > 0,
     )  # fmt: skip
     if sample == "fresh":

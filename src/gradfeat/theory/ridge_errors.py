@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
-from ..maths.ranges import positive
 from ..maths.step_names import RowLaw, lengths_vary
 from .feature_resolvent import FeatureLimit, Traces
 from .teacher import Teacher
@@ -108,6 +107,18 @@ def random_feature_errors(
     np.float64(1.131)
     """
     traces = feature_limit(phi, psi, activation, rows, n).traces(penalty)
+    return plain_errors(phi, penalty, activation, teacher, traces, intercept)
+
+
+def plain_errors(
+    phi: ArrayLike,
+    penalty: ArrayLike,
+    activation: Activation,
+    teacher: Teacher,
+    traces: Traces,
+    intercept: bool,
+) -> RidgeErrors:
+    """Errors of random features from their traces."""
     carried = intercept or abs(moments(activation)[0]) > 1e-9
     q, dq = plain_losses(teacher, traces, carried)
     known = np.where(
@@ -131,14 +142,18 @@ def cubic_share(phi: ArrayLike, d: ArrayLike, u: ArrayLike, activation: Activati
 
 
 def learned_shares(
-    phi: ArrayLike, psi: ArrayLike, penalty: ArrayLike, activation: Activation, n: ArrayLike
+    phi: ArrayLike,
+    psi: ArrayLike,
+    penalty: ArrayLike,
+    activation: Activation,
+    n: ArrayLike = np.inf,
 ) -> tuple[np.ndarray, np.ndarray]:
     """What ridge on F_0 has of c_{*1} He_1(b.x) and of c_{*2} He_2(b.x), in shares of each.
 
     E[f(x) b.x]/c_{*1} -> g c_1^2 m_2/phi, and E[f He_2(b.x)]/(2 c_{*2}) = 1 - m_22/m_1, but for the
     share 1/d of He_2(b.x) along |x|^2, of which they have 1 - 1/(1 + (2 c_2^2/psi) g s).
 
-    `n`: rows; the second share is 0 in the limit.
+    `n`: rows; in the limit the second share is 0.
     Regime: n, d, N large, x ~ N(0, I), n small beside d^3/6.
     Source: one neuron left out of the resolvent; Mei & Montanari 2022 for the first.
 
@@ -147,7 +162,6 @@ def learned_shares(
     >>> [round(float(share), 3) for share in shares]
     [0.643, 0.006]
     """
-    positive(n=float(np.min(n)))
     traces = feature_limit(phi, psi, activation, n=n).traces(penalty)
     along = np.minimum(1 / traces.inputs, 1.0)
     linear = traces.g * traces.linear * traces.m2 / phi

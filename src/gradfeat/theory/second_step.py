@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..maths.activations import Activation
-from ..maths.hermite import RealFunction, gauss_hermite
+from ..maths.hermite import RealFunction, gauss_hermite, gauss_legendre
 from ..maths.step_names import ROW_USES, RowUse
 from .activation_coefficients import blurred_coefficients
 
@@ -153,7 +153,7 @@ def _panels(count: int, breakpoints: Sequence[float]) -> tuple[np.ndarray, np.nd
     """Gauss-Legendre panels of a normal variable; none goes across a breakpoint."""
     inner = [b for b in breakpoints if abs(b) < _REACH]
     edges = np.unique(np.r_[np.linspace(-_REACH, _REACH, count + 1), inner])
-    nodes, weights = np.polynomial.legendre.leggauss(8)
+    nodes, weights = gauss_legendre(8)
     half = np.diff(edges)[:, None] / 2
     z = (edges[:-1, None] + half * (1 + nodes)).ravel()
     density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)

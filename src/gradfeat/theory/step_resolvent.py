@@ -130,9 +130,8 @@ def _moments(
     return m, linear, bent, square[which]
 
 
-#: Newton's method ends where no logarithm moves by more. Its Jacobian is made again where a step is
-#: not this much smaller than the one before.
-TOLERANCE, MOST_STEPS, SLOW = 1e-10, 60, 0.1
+#: Newton's method ends where no logarithm moves by more.
+TOLERANCE, MOST_STEPS = 1e-10, 60
 #: Step of derivatives in the complex plane: they carry no difference of nearly equal numbers.
 TINY = 1e-30
 
@@ -150,11 +149,11 @@ class Components:
 
     def gamma(self, r: np.ndarray) -> np.ndarray:
         """Gamma = E_u[r he he^T]/phi."""
-        return (self.he.T * (r * self.mass)[..., None, :]) @ self.he / self.phi
+        return (self.he.T * (r * self.mass)) @ self.he / self.phi
 
     def held(self, g: np.ndarray) -> np.ndarray:
         """C = E_a[g own slope slope^T]."""
-        return (self.slope.T * (g * self.weights * self.own)[..., None, :]) @ self.slope
+        return (self.slope.T * (g * self.weights * self.own)) @ self.slope
 
     def shares(self, r: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """he^T Psi C he of rows and phi own slope^T Gamma Psi slope of neurons."""
@@ -162,6 +161,21 @@ class Components:
         inner = np.linalg.inv(np.eye(C.shape[-1]) + C @ gamma)
         of_rows = ((self.he @ (inner @ C)) * self.he).sum(-1)
         return of_rows, self.phi * self.own * ((self.slope @ (gamma @ inner)) * self.slope).sum(-1)
+
+    def slopes(self, r: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """Slopes of the shares in log r and log g, (U + A, U + A), a row a share.
+
+        With P = Psi C and Q = Gamma Psi, dP = Psi dC Psi^T - P dGamma P and the same of Q.
+        """
+        C, gamma = self.held(g), self.gamma(r)
+        inner = np.linalg.inv(np.eye(len(C)) + C @ gamma)
+        crossed = (self.he @ inner @ self.slope.T) ** 2
+        rows = (self.he @ (inner @ C) @ self.he.T) ** 2 / -self.phi
+        neurons = (self.slope @ (gamma @ inner) @ self.slope.T) ** 2 * -self.phi
+        found = np.block(
+            [[rows, crossed], [self.own[:, None] * crossed.T, self.own[:, None] * neurons]]
+        )
+        return found * np.concatenate([r * self.mass, g * self.weights * self.own])
 
 
 @dataclass(frozen=True)
@@ -221,25 +235,21 @@ def solve(
     """Solve for r and g from a constant start, or from a solution nearby.
 
     `sizes`: of the head's rows; `z`: the shift (psi/phi) lambda; `start`: r and g to start from:
-    m_1 and g without a step; `near`: what a like step has, which saves most of the work.
+    m_1 and g without a step; `near`: what a like step has, which saves steps.
     Raises ArithmeticError where Newton's method does not settle.
     """
-    x, J = np.log(np.repeat(start, (len(grid.u), len(grid.a)))), None
+    x = np.log(np.repeat(start, (len(grid.u), len(grid.a))))
     if near is not None and len(near.logs) == len(x):
-        x, J = near.logs, near.jacobian
-    before = np.inf
+        x = near.logs
     for _ in range(MOST_STEPS):
-        if J is None:
-            J = _jacobian(grid, sizes, z, x)
         with np.errstate(all="ignore"):
-            step = np.linalg.solve(J, _mismatch(grid, sizes, z, x))
+            step = np.linalg.solve(_jacobian(grid, sizes, z, x), _mismatch(grid, sizes, z, x))
         size = float(np.abs(step).max())
         if not size < np.inf:
             break
         x = x - step / max(1.0, size)
         if size < TOLERANCE:
             return StepResolvent(grid, sizes, z, x)
-        J, before = (J if size < SLOW * before and size < 1 else None), size
     raise ArithmeticError(
         f"The equations of a step's resolvent do not settle at z = {z:.3g}: give a larger"
         " penalty, or a smaller step."
@@ -247,22 +257,29 @@ def solve(
 
 
 def _mismatch(grid: StepGrid, sizes: HeadSizes, z: np.ndarray | float, x: np.ndarray) -> np.ndarray:
-    """log of left side over right side of both equations; x (..., U + A)."""
-    r, g = _parted(grid, x)
+    """log of left side over right side of both equations."""
+    return x + np.log(_right_side(grid, sizes, z, *_parted(grid, x)))
+
+
+def _right_side(
+    grid: StepGrid, sizes: HeadSizes, z: np.ndarray | float, r: np.ndarray, g: np.ndarray
+) -> np.ndarray:
     rows, neurons = (g * grid.weights) @ grid.rest, (r * grid.mass) @ grid.rest.T
     for block in sizes.blocks(grid):
         of_rows, of_neurons = block.shares(r, g)
         rows, neurons = rows + of_rows, neurons + of_neurons
-    shift = np.broadcast_to(z, len(grid.u))
-    neurons = 1 + sizes.ratio * neurons
-    return x + np.log(np.concatenate([shift + rows, neurons], axis=-1))
+    return np.concatenate([np.broadcast_to(z, len(grid.u)) + rows, 1 + sizes.ratio * neurons])
 
 
 def _parted(grid: StepGrid, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """r and g from their logarithms, one after the other."""
-    return np.exp(x[..., : len(grid.u)]), np.exp(x[..., len(grid.u) :])
+    return np.exp(x[: len(grid.u)]), np.exp(x[len(grid.u) :])
 
 
 def _jacobian(grid: StepGrid, sizes: HeadSizes, z: float, x: np.ndarray) -> np.ndarray:
-    moved = x + 1j * TINY * np.eye(len(x))
-    return np.imag(_mismatch(grid, sizes, z, moved)).T / TINY
+    r, g = _parted(grid, x)
+    slopes = sum(block.slopes(r, g) for block in sizes.blocks(grid))
+    slopes[: len(r), len(r) :] += grid.rest.T * (g * grid.weights)
+    slopes[len(r) :, : len(r)] += grid.rest * (r * grid.mass)
+    slopes[len(r) :] *= sizes.ratio
+    return np.eye(len(x)) + slopes / _right_side(grid, sizes, z, r, g)[:, None]

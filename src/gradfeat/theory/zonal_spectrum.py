@@ -10,7 +10,7 @@ import numpy as np
 from numpy.polynomial import hermite_e
 from scipy import special
 
-from ..maths.hermite import MAX_DEGREE, HermiteSeries, RealFunction
+from ..maths.hermite import MAX_DEGREE, HermiteSeries, RealFunction, gauss_legendre
 from ..maths.ranges import whole, within
 
 #: Nodes in the angle; kernels and targets are smooth in it.
@@ -158,7 +158,7 @@ def gegenbauer(k_max: int, d: int, t: np.ndarray) -> np.ndarray:
 def _cosines(d: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes t and weights of the law of a coordinate of a uniform unit vector."""
     within(2, MOST_INPUTS, d=d)
-    nodes, weights = special.roots_legendre(_NODES)
+    nodes, weights = gauss_legendre(_NODES)
     theta = (nodes + 1) * math.pi / 2
     weights = weights * np.sin(theta) ** (d - 2)
     return np.cos(theta), weights / weights.sum()

@@ -121,16 +121,19 @@ def _errors(
 def theory(
     activation: str, phi: float, psi: float, lam: float, n: int, noise: float
 ) -> dict[str, float]:
-    """The limits at the ratios d/n and d/N of the whole numbers d and N.
+    """Of neurons at n rows, and of their Gaussian equivalent, at the whole numbers d and N.
 
-    They are the same for both, but for the little that neurons learn of He_2 at n rows.
+    The equivalent has nothing of degree 2, which neurons learn a little of at n rows: it has the
+    limit at any n.
     """
     d, N = sizes(n, phi, psi)
     sigma, teacher = lazy.activation(activation), lazy.Teacher.single(TARGET, noise)
-    found = lazy.random_feature_errors(d / n, d / N, lam, sigma, teacher)
-    linear, quadratic = (float(one) for one in lazy.learned_shares(d / n, d / N, lam, sigma, n))
-    errors = [float(one) for one in (found.training_loss, found.training_error, found.test_error)]
-    names = (*ERRORS, *SHARES)
-    neurons = dict(zip(names, (*errors, linear, quadratic), strict=True))
-    equivalent = zip(names, (*errors, linear, 0.0), strict=True)
-    return neurons | {EQUIVALENT + name: value for name, value in equivalent}
+    said = {}
+    for before, rows in (("", float(n)), (EQUIVALENT, math.inf)):
+        setting = d / n, d / N, lam, sigma
+        found = lazy.random_feature_errors(*setting, teacher, n=rows)
+        learned = lazy.learned_shares(*setting, rows)
+        errors = found.training_loss, found.training_error, found.test_error
+        named = zip((*ERRORS, *SHARES), (*errors, *learned), strict=True)
+        said |= {before + name: float(value) for name, value in named}
+    return said

@@ -10,11 +10,10 @@ from typing import final
 
 import numpy as np
 import torch
-from scipy import special
 from torch import Tensor
 
 from ...maths.activations import RELU_MEAN, Activation
-from ...maths.hermite import MAX_DEGREE, orthonormal_hermite
+from ...maths.hermite import MAX_DEGREE, gauss_legendre, orthonormal_hermite
 from .rotation_invariant import Pairs, Side
 
 
@@ -233,7 +232,7 @@ def _quadrature() -> tuple[Tensor, Tensor]:
     """Nodes z (N,) and E f(Z) h_k(Z) = f(z) @ basis (N, K)."""
     reach = math.ceil(2 * math.sqrt(MAX_DEGREE) + 16)
     edges = np.linspace(-reach, reach, 8 * reach + 1)
-    x, w = special.roots_legendre(8)
+    x, w = gauss_legendre(8)
     half = (edges[1] - edges[0]) / 2
     z = ((edges[1:] + edges[:-1])[:, None] / 2 + half * x).ravel()
     root = (2 * math.pi) ** -0.25 * np.exp(-(z**2) / 4)
