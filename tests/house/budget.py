@@ -25,7 +25,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(134, 3),
-    "catalogue": Room(12_448, 58),
+    "catalogue": Room(12_453, 58),
     "cli": Room(3_820, 25),
     "diagnostics": Room(1_137, 8),
     "drawing": Room(917, 7),
@@ -33,12 +33,12 @@ ROOMS: Final = {
     "figures": Room(1_614, 9),
     "interface": Room(1_265, 6),
     "lab": Room(3_573, 19),
-    "maths": Room(4_485, 31),
-    "models": Room(11_562, 69),
+    "maths": Room(4_505, 31),
+    "models": Room(11_561, 69),
     "planning": Room(1_462, 10),
     "reports": Room(981, 4),
     "rows": Room(7_034, 32),
     "table": Room(11_949, 47),
     "tasks": Room(2_211, 18),
-    "theory": Room(6_744, 32),
+    "theory": Room(6_778, 32),
 }
