@@ -278,7 +278,8 @@ def _parted(grid: StepGrid, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _jacobian(grid: StepGrid, sizes: HeadSizes, z: float, x: np.ndarray) -> np.ndarray:
     r, g = _parted(grid, x)
-    slopes = sum(block.slopes(r, g) for block in sizes.blocks(grid))
+    linear, second = sizes.blocks(grid)
+    slopes = linear.slopes(r, g) + second.slopes(r, g)
     slopes[: len(r), len(r) :] += grid.rest.T * (g * grid.weights)
     slopes[len(r) :, : len(r)] += grid.rest * (r * grid.mass)
     slopes[len(r) :] *= sizes.ratio
