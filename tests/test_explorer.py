@@ -206,6 +206,28 @@ def test_dark_print_and_a_phone(page):
 
 
 @pytest.mark.slow
+def test_intervals_of_simulated_errors_end_inside_their_plot(page):
+    """At every setting that has simulations: 27 sizes and activations, 3 penalties."""
+    inside = """async () => {
+      const found = [], values = ["activation", "phi", "psi", "lambda"].map((name) => AXES[name]);
+      for (const activation of values[0]) for (const phi of values[1])
+        for (const psi of values[2]) for (const lambda of values[3]) {
+          Object.assign(state, DATA.simulations.target, { activation, phi, psi, lambda });
+          drawGains();
+          await new Promise((done) => setTimeout(done)); // scales are set after the call
+          const which = values[3].indexOf(lambda), { min, max } = plots.gains.scales.y;
+          const rows = AXES.alpha.map((alpha) => simulatedAt(state, alpha)).filter(Boolean);
+          const wide = rows.map((row) => DATA.interval * row.error[which]);
+          const at = rows.map((row) => row.test[which]);
+          const low = at.every((one, k) => one - wide[k] >= min);
+          found.push(rows.length > 0 && low && at.every((one, k) => one + wide[k] <= max));
+        }
+      return found;
+    }"""
+    assert page.evaluate(inside) == [True] * 81
+
+
+@pytest.mark.slow
 def test_the_density_is_that_of_theory(page):
     for cell in CELLS:
         linear, nonlinear, edge, *_ = explorer_data.spectrum_of(cell)

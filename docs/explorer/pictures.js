@@ -62,15 +62,15 @@ function drawGains() {
   const { stepped, fixed, now } = errorsAt(state), which = AXES.lambda.indexOf(state.lambda);
   const rows = AXES.alpha.map((alpha) => simulatedAt(state, alpha));
   const seen = rows.map((row) => (row ? row.test[which] : null));
-  const errors = (u) => rows.forEach((row, k) => {
-    if (!row) return;
-    const x = u.valToPos(AXES.alpha[k], "x", true);
-    const [a, b] = [-DATA.interval, DATA.interval].map((z) => u.valToPos(row.test[which] + z * row.error[which], "y", true));
+  const ends = rows.map((row) => (row ? [-DATA.interval, DATA.interval].map((z) => row.test[which] + z * row.error[which]) : []));
+  const errors = (u) => ends.forEach((own, k) => {
+    if (!own.length) return;
+    const x = u.valToPos(AXES.alpha[k], "x", true), [a, b] = own.map((end) => u.valToPos(end, "y", true));
     u.ctx.strokeStyle = css("simulation"); u.ctx.lineWidth = 2 * devicePixelRatio;
     u.ctx.beginPath(); u.ctx.moveTo(x, a); u.ctx.lineTo(x, b); u.ctx.stroke();
   });
   plot("gains", {
-    scales: { x: { time: false, range: [-0.01, 0.46] }, y: { range: [0, 1.08 * Math.max(fixed, ...stepped, ...seen.map(Number))] } },
+    scales: { x: { time: false, range: [-0.01, 0.46] }, y: { range: [0, 1.08 * Math.max(fixed, ...stepped, ...ends.flat())] } },
     axes: [axis("alpha"), axis("test error / E y²")],
     series: [{}, line("theory"), line("soft", { dash: [7, 6], width: 2 }), line("simulation", { width: 0, paths: () => null, ...dots(8) })],
     hooks: { draw: [errors, (u) => upright(u, state.alpha, "accent", true)] },

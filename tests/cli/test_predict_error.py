@@ -230,6 +230,7 @@ BAD = [
     ("--alpha 0.1 --teacher 0,1e200", "E y^2 is inf"),
     ("--alpha 0.1 --activation relu --teacher 1", "Nothing of y is left"),
     ("--alpha 0.1 --activation rellu", "did you mean 'relu'"),
+    ("--alpha 0.1 --activation sin", "sine stands for sin z - cos z + e^-1/2."),
     ("--alpha 0.1 --activation polynomial:0,x", "--activation has 'x'"),
     ("--alpha 0.1 --activation polynomial:1", "no features"),
     ("--alpha 0.1 --figure no/a.png", "in none that exists"),

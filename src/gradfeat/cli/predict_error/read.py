@@ -83,7 +83,9 @@ def activation(text: str) -> Activation:
     if text in NAMES:
         return named(text)
     known = choices(text, [*NAMES, "polynomial:P0,P1,..."])
-    raise Refused(f"--activation is {text!r}, which is none{known}")
+    raise Refused(
+        f"--activation is {text!r}, which is none{known} sine stands for sin z - cos z + e^-1/2."
+    )
 
 
 def target(text: str, noise: float | None) -> Teacher:
