@@ -26,7 +26,7 @@ class Room(NamedTuple):
 ROOMS: Final = {
     "": Room(134, 3),
     "catalogue": Room(12_453, 58),
-    "cli": Room(3_820, 25),
+    "cli": Room(3_822, 25),
     "diagnostics": Room(1_137, 8),
     "drawing": Room(917, 7),
     "estimators": Room(3_460, 19),
