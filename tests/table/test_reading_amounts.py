@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from tests.table.test_reading import ROADS, r_squared
 
+from gradfeat import compare
 from gradfeat.rows.sources.tables import FrameTables, with_places
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.identifiers import identifiers
@@ -208,3 +209,26 @@ def test_a_few_decimal_commas_among_points_are_no_thousands(tmp_path, road):
     assert max(target.y_train.max(), target.y_test.max()) < 10
     plan = plan_column("x", pd.Series([*mixed, "1,234.567", "3,456.789"] * 2))
     assert plan.encode(pd.Series(["1,234.567"])).parts[""].tolist() == [1234.567]
+
+
+@pytest.mark.parametrize("values", [np.arange(5), np.arange(5).astype(str), np.arange(5) / 4])
+def test_categories_of_numbers_are_levels_in_files_and_in_frames(tmp_path, values):
+    codes = np.arange(N) % 5
+    frame = pd.DataFrame({"x": pd.Categorical(values[codes]), "z": Z, "y": codes**2 + Z})
+    frame["many"] = pd.Categorical(X.round(4))
+    for part in range(2):  # of which one lacks a category
+        rows = frame[codes != 3] if part else frame
+        rows.to_parquet(tmp_path / f"{part}.parquet", row_group_size=50)
+    path = str(tmp_path / "*.parquet")
+    for table in (path, frame):
+        for stream in (False, True):
+            how = {"methods": ["linear"], "time": 5, "stream": stream}
+            found = compare(table, "y", **how).results
+            kinds = {note.name: note.kind for note in found.columns}
+            assert (kinds["x"], kinds["many"]) == ("category", "number")
+
+
+def test_an_index_with_a_name_is_told():
+    frame = pd.DataFrame({"z": Z, "y": X}).set_index(pd.Index(X, name="x"))
+    said = " ".join(compare(frame, "y", methods=["linear"], time=5).remarks)
+    assert "without the index 'x', which reset_index() makes a column" in said

@@ -33,7 +33,7 @@ from gradfeat.rows.sources.files import PACKED_ENDINGS
 from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS, tables
 from gradfeat.rows.sources.tables import FrameTables, Tables, held
 from gradfeat.rows.sources.text_options import TextOptions, text_options
-from gradfeat.rows.sources.words import as_names, layout_sentence
+from gradfeat.rows.sources.words import as_names, layout_sentence, listing
 from gradfeat.table.methods import JOBS, SECONDS, SEEDS, WIDTH, WIDTHS
 from gradfeat.table.read import as_frame
 from gradfeat.table.request import Request, Steps
@@ -131,7 +131,9 @@ class UserTable:
         if self.frame is None:
             return opened(self.path or "", text, streamed=bool(why)), why
         rows = PIECE_ROWS if why else max(1, len(self.frame))
-        return FrameTables(self.frame, rows), why
+        index = [name for name in self.frame.index.names if name is not None]
+        said = f"without the index {listing(index)}, which reset_index() makes a column"
+        return FrameTables(self.frame, rows, said=(said,) if index else ()), why
 
     def in_words(self, table: Tables, target: str, why: str) -> str:
         """``t.csv: 240 rows, 7 columns; target y``."""

@@ -30,6 +30,7 @@ from gradfeat.table.row_sample import (
     RowSample,
     TargetValues,
     column_of,
+    few_levels,
     has_value,
     is_numbers,
 )
@@ -340,6 +341,8 @@ def known_table(table: Tables, request: Request, engine: Engine | None = None) -
         table = table.read_as({**table.cells, request.target: "text"})
         request = replace(request, category=(*category, request.target))
         read = read_rows(table, request, engine)
+    levels = few_levels(opened.categories, read.summary.sample.frame, request.target)
+    request = replace(request, category=(*request.category, *levels))
     empty = read.summary.target.missing
     read, others = without_other_rows(read, request, engine)
     read, said = with_target(read, request, engine)

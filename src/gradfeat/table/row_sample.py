@@ -5,7 +5,7 @@ And the distinct values of a column. By the same hash rows are held out to test 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Literal, cast
@@ -20,7 +20,7 @@ from pandas.core.util.hashing import hash_array, hash_pandas_object
 from scipy import stats
 
 from gradfeat.maths.streams import started, with_bits
-from gradfeat.table.reading.plan import as_text
+from gradfeat.table.reading.plan import as_text, most_levels
 
 #: Its functions are made when it is imported, which no type checker sees.
 pc: Any = pyarrow.compute
@@ -322,6 +322,12 @@ def held_out(
         share = max(1, min(round(wanted * rows / held), rows - 1))
         tested += sample.some(count, share)
     return tested
+
+
+def few_levels(names: Iterable[str], frame: pd.DataFrame, target: str) -> list[str]:
+    """Inputs of these `names` that are levels in any case, as a category of a data frame is."""
+    inputs, most = [n for n in names if n in frame and n != target], most_levels(len(frame))
+    return [n for n in inputs if int(column_of(frame, n).nunique()) <= most]
 
 
 #: What the values of a target are whose classes are told as text.

@@ -86,7 +86,8 @@ def test_further_sheets_are_told_of_and_names_twice_refused(tmp_path):
 
 def test_a_sheet_is_read_by_its_name_and_found_again(tmp_path):
     with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
-        pd.DataFrame({"info": ["see data"]}).to_excel(book, sheet_name="README", index=False)
+        notes = pd.DataFrame({"info": ["see data"], "author": ["us"]})
+        notes.to_excel(book, sheet_name="README", index=False)
         FRAME.to_excel(book, sheet_name="data", index=False)
     with pytest.raises(
         TableError, match=r"no column 'y'.*'README' alone, and not 'data', which sheet= reads"
@@ -267,3 +268,62 @@ def test_an_object_around_the_rows_is_told_with_what_takes_it_off(tmp_path, key)
         tables(path)
     path.write_text(json.dumps(rows))
     assert held(tables(path))["properties.x"].tolist() == [*range(9)]
+
+
+def workbook(path, *sheets):
+    """Sheets of rows of cells, each by its name."""
+    book = openpyxl.Workbook()
+    book.remove(book.worksheets[0])
+    for name, rows in sheets:
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    return book, path
+
+
+def read_so(book, path):
+    book.save(path)
+    table = tables(path)
+    return held(table), " ".join(table.remarks)
+
+
+SQUARES = [["x", "y"], *([i, i * i] for i in range(9))]
+
+
+def test_a_first_sheet_of_notes_is_no_table(tmp_path):
+    notes = ("About", [["Sales of the year"], ["made", "by hand"]])
+    frame, said = read_so(*workbook(tmp_path / "t.xlsx", notes, ("Data", SQUARES)))
+    assert frame.shape == (9, 2)
+    assert "the sheet 'Data' alone, and not 'About'" in said
+
+
+def test_a_smaller_table_beside_a_blank_column_is_left_out_and_a_gap_is_not(tmp_path):
+    beside = [["name", "count"], ["a", 1], ["b", 2]]
+    rows = [[*row, None, *(beside[i] if i < 3 else [])] for i, row in enumerate(SQUARES)]
+    frame, said = read_so(*workbook(tmp_path / "t.xlsx", ("Data", rows)))
+    assert list(frame) == ["x", "y"]
+    assert "without the smaller table of 'name', 'count' beside it" in said
+    rows = [[*row, None, *(["a", "b"] if i in (0, 2, 9) else [])] for i, row in enumerate(SQUARES)]
+    frame, said = read_so(*workbook(tmp_path / "t.xlsx", ("Data", rows)))
+    assert {"a", "b"} <= {*frame}  # cells at the end of all rows
+    assert not said
+
+
+def test_zeros_that_a_format_shows_are_digits_of_codes(tmp_path):
+    book, path = workbook(tmp_path / "t.xlsx", ("Data", SQUARES))
+    for row in range(2, 11):
+        book.worksheets[0].cell(row, 1).number_format = "00000"
+    assert read_so(book, path)[0]["x"].tolist() == [f"{i:05d}" for i in range(9)]
+
+
+def test_hidden_rows_and_formulas_without_a_value_are_told(tmp_path):
+    book, path = workbook(tmp_path / "t.xlsx", ("Data", [["x", "y"], [1, "=2+3"], [3, 4], [5, 6]]))
+    sheet = book.worksheets[0]
+    sheet.row_dimensions[3].hidden = True
+    frame, said = read_so(book, path)
+    assert frame["y"].isna().sum() == 1
+    assert "1 hidden row as all others" in said
+    assert "formulas without a stored value, as in 'B2', as empty cells" in said
+    sheet["B2"] = 5
+    sheet.row_dimensions[3].hidden = False
+    assert read_so(book, path)[1] == ""

@@ -24,18 +24,13 @@ import pyarrow.types as kinds
 from ...errors import SourceError
 from ...maths.unpacking import FOREIGN
 from .files import FoundFile
-from .words import (
-    listing,
-    refuse_repeated,
-    refuse_unknown,
-)
+from .words import listing, refuse_repeated, refuse_unknown
 
 #: How Arrow files begin.
 MAGIC = b"ARROW1"
 
 #: Bytes read at a time of each column, so that a large row group is never held compressed.
-_BUFFER = 2**20
-_READERS = 8
+_BUFFER, _READERS = 2**20, 8
 
 
 class ColumnFormat(ABC):
@@ -157,6 +152,7 @@ class Footer:
     #: A column that pandas wrote as a rule: its name, first value and step.
     count: tuple[str, int, int] | None
     structs: tuple[str, ...] = ()  # columns that are the fields of a struct, such as ``a.b``
+    categories: frozenset[str] = frozenset()  # columns of codes, or of pandas' categories
 
 
 def read_footers(files: Sequence[FoundFile], form: ColumnFormat) -> list[Footer]:
@@ -193,14 +189,23 @@ def _footer(
     keys = {name: value for name, value in given.items() if name not in schema.names}
     for name in keys:
         schema = schema.append(partitioning.schema.field(name))
-    count = _count(schema)
+    count, coded = _count(schema), frozenset(_categories(schema))
     if count is not None:
         schema = schema.insert(0, pa.field(count[0], pa.int64()))
     structs = [field.name for field in schema if kinds.is_struct(field.type)]
     flat = schema.remove_metadata().empty_table().flatten().schema
     refuse_repeated(f"'{file.name}'", flat.names)
     apart = tuple(n for n in flat.names if n not in schema.names) if structs else ()
-    return Footer(file, rows, flat, tuple(keys.items()), count, apart)
+    return Footer(file, rows, flat, tuple(keys.items()), count, apart, coded)
+
+
+def _categories(schema: pa.Schema) -> Iterator[str]:
+    """Columns of codes of categories; Parquet has no codes of numbers, and pandas notes these."""
+    yield from (field.name for field in schema if kinds.is_dictionary(field.type))
+    with suppress(*FOREIGN):
+        for column in (schema.pandas_metadata or {}).get("columns", ()):
+            if column["pandas_type"] == "categorical":
+                yield str(column["name"])
 
 
 def _count(schema: pa.Schema) -> tuple[str, int, int] | None:

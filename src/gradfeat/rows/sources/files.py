@@ -285,14 +285,11 @@ class Workbook(Packing):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        _, name, others, merged = _sheet(self)
-        sheet = f"the sheet {name!r} alone, and not {listing(others)}, which --sheet reads"
-        cells = f"{counted(merged, 'merged cell')} over several rows with the value in each of them"
-        return (*[sheet] * (self.asked is None and bool(others)), *[cells] * bool(merged))
+        return _sheet(self)[2]
 
 
 @lru_cache(maxsize=4)
-def _sheet(book: Workbook) -> tuple[bytes, str, tuple[str, ...], int]:
+def _sheet(book: Workbook) -> tuple[bytes, str, tuple[str, ...]]:
     with reading(book.file.name), book.file.fs.open(book.file.path, "rb") as raw:
         return sheet_text(cast(BinaryIO, raw), book.file.name, book.asked, book.likely)
 

@@ -66,6 +66,10 @@ class ParquetTables(Tables):
         return expanded_remark([n for n in self.names if n in self.footers[0].structs])
 
     @property
+    def categories(self) -> tuple[str, ...]:
+        return tuple(n for n in self.names if all(n in f.categories for f in self.footers))
+
+    @property
     def rows(self) -> int:
         return sum(sum(footer.groups) for footer in self.footers)
 

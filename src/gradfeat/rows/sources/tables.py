@@ -68,6 +68,11 @@ class Tables(Source[pd.DataFrame]):
         return ()
 
     @property
+    def categories(self) -> tuple[str, ...]:
+        """Columns that are stored as codes of categories."""
+        return ()
+
+    @property
     def text(self) -> TextOptions:
         """How its text is written, which further files of its kind may be told."""
         return TextOptions()
@@ -234,6 +239,11 @@ class FrameTables(Tables):
     @property
     def remarks(self) -> tuple[str, ...]:
         return self.said if self.read_from is None else self.read_from.remarks + self.said
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        stored = () if self.read_from is None else self.read_from.categories
+        return tuple(n for n, d in self.frames[0].dtypes.items() if d == "category" or n in stored)
 
     @property
     def text(self) -> TextOptions:
