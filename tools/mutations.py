@@ -260,6 +260,8 @@ MUTATIONS: Final = (
     Mutation("rows dropped from the errors of neurons", "catalogue/shared/equivalent_features.py",
              '(("", float(n)), (EQUIVALENT', '(("", math.inf), (EQUIVALENT',
              ("tests/catalogue/test_catalogue_moniri24_equivalence.py",)),
+    Mutation("degree 2 that is no column dropped from the rest", _RESOLVENT,
+             "linear**2 - (parts @ beside.T) ** 2", "linear**2 - bent**2", (FINITE,)),
     Mutation("what a row's share has of a neuron's", _RESOLVENT,
              "crossed = (self.he @ inner @ self.slope.T) ** 2",
              "crossed = 0 * (self.he @ inner @ self.slope.T)", (FINITE,)),

@@ -22,7 +22,6 @@ from .ridge_errors import (
 )
 from .step_resolvent import (
     K_MAX,
-    SECOND,
     TINY,
     HeadSizes,
     StepGrid,
@@ -259,10 +258,11 @@ class _Form:
         """p^T K^{-1} y/n from what p is given u, and E[p y|u]."""
         grid, last, d = self.grid, 2 + self.teacher.target.r, self.sizes.n * self.sizes.phi
         linear, second = self.sizes.blocks(grid)
-        of_p, of_y = ((grid.he.T * grid.mass) @ one for one in (p, self.y))
-        of_p[SECOND:, last:] = of_y[SECOND:, last:] = 0.0
-        left_of = ((p - grid.he @ of_p) * (self.y - grid.he @ of_y))[:, :-1]
-        beyond = product - (p * self.y)[:, :-1].sum(1) + left_of.sum(1)  # what no column has
+        of_p, of_y = (linear.coefficients(one[:, :last], r) for one in (p, self.y))
+        two_p, two_y = (second.coefficients(one[:, last:], r) for one in (p, self.y))
+        held = (linear.he @ of_p) * (linear.he @ of_y)
+        twice = (second.he @ two_p[:, :-1]) * (second.he @ two_y[:, :-1])
+        beyond = product - held.sum(1) - twice.sum(1)  # what no column has
         M = np.einsum("a,ajk->jk", g * grid.weights, self.outer)
         inner = linear.phi * linear.gamma(r)
         left = _held(np.kron(np.eye(2), inner), self.sizes.ratio * M)  # P^T K^{-1} P
@@ -270,22 +270,15 @@ class _Form:
         q = (beyond * r) @ grid.mass + of_p[:, :2].T.ravel() @ c
         q = q - (b[0] * c[0] / left[0, 0] if self.intercept else 0.0)
         if of_p[:, 2:].any() and of_y[:, 2:].any():
-            crossed, few = grid.curve[1], slice(SECOND)
+            crossed = grid.curve[0]
             turned = (crossed.T * (g * grid.weights)) @ crossed * 2 / (d + 2)
             beside = _held(inner, (linear.held(g) + turned) / linear.phi)
-            bulk, inner = second.held(g), inner[few, few]
-            products = _held(inner, bulk / second.phi)
-            lengths = _held(inner, bulk / linear.phi) - products
-            pairs = (
-                (slice(None), slice(2, last), beside),
-                (few, slice(last, -1), products),
-                (few, slice(-1, None), lengths),
-            )
-            q = q + sum(
-                np.einsum("ji,jk,ki->", of_p[rows, columns], held, of_y[rows, columns])
-                for rows, columns, held in pairs
-            )
-        return q
+            q = q + np.einsum("ji,jk,ki->", of_p[:, 2:], beside, of_y[:, 2:])
+        bulk, inner = second.held(g), second.phi * second.gamma(r)
+        products = _held(inner, bulk / second.phi)
+        lengths = _held(inner, bulk / linear.phi) - products
+        q = q + np.einsum("ji,jk,ki->", two_p[:, :-1], products, two_y[:, :-1])
+        return q + two_p[:, -1] @ lengths @ two_y[:, -1]
 
 
 def _held(inner: np.ndarray, M: np.ndarray) -> np.ndarray:
@@ -326,7 +319,7 @@ def _outer(
     squares = [v[:, :, None] * v[:, None, :] for v in (fixed, moved, along, beside, bent)]
     new, whole = (own - stretched**2)[..., None], own[..., None]
     drawn = (squares[1] + new * squares[2] + whole * squares[3]) / d + lengths * squares[4]
-    crossed, squared = grid.curve[1:, :, :, None] * grid.curve[1:, :, None]
+    crossed, squared = grid.curve[..., None] * grid.curve[:, :, None]
     drawn[:, :K, :K] += squared / (d * (d + 2))  # of (w_j.beta)^2, whose variance is twice that
     drawn[:, K:, K:] += 2 * crossed / (d * (d + 2))
     return width * (squares[0] + drawn)

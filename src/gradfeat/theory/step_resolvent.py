@@ -8,8 +8,9 @@ Psi = (I + C Gamma)^{-1}:
     1/r(u) = z(u) + E_a[g rest(a, u)] + he(u)^T Psi C he(u),
     1/g(a) = 1 + (psi/phi) {E_u[rest(a, u) r] + phi own c^T Gamma Psi c}.
 
-What rest(a, u) has of degree 2, curve(a, u)^2, is a second block of this kind: d^2/2 inputs for d,
-curve for c_1 and 1 for own. At eta = 0 these are the equations of `feature_resolvent` with r = m_1.
+What rest(a, u) has of degree 2, bent(a, u)^2, is a second block of this kind: d^2/2 inputs for d,
+bent for c_1, 1 for own, and the functions of u that bent is made of for he_0, he_1, .... At eta = 0
+these are the equations of `feature_resolvent` with r = m_1.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from .activation_coefficients import scaled_coefficients
 from .gradient_direction import GradientDirection, own_power
 from .head_law import GAUSSIAN_HEAD, HeadLaw
 
-#: Degrees of u that are kept, and how many beside a second degree; nodes of averages over u.
-K_MAX, SECOND, U_NODES = 10, 5, 32
+#: Degrees of u that are kept; nodes of averages over u; functions of u that are kept beside a part
+#: of degree 2, and the least size of one beside the first.
+K_MAX, U_NODES = 10, 32
+SECOND, LEAST = 5, 1e-6
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,11 @@ class StepGrid:
     m: np.ndarray
     slope: np.ndarray
     turned: np.ndarray  #: (A, K), u c_1(a, u) in the same basis.
-    rest: np.ndarray  #: (A, U), E sigma^2 - m^2 - own c_1^2 - curve^2: variance of what is neither.
-    #: (3, A, K), sqrt(k!) he_k(u) E[sigma he_2(w_j'.x/|w_j'|)|u], k = 0, 1, 2, in the same basis.
+    rest: np.ndarray  #: (A, U), E sigma^2 - m^2 - own c_1^2 - bent^2: variance of what is neither.
+    #: bent, beside (A, L), (U, L): E[sigma he_2(w_j'.x/|w_j'|)|u] in its leading functions of u.
+    bent: np.ndarray
+    beside: np.ndarray
+    #: (2, A, K), sqrt(k!) he_k(u) times the same, k = 1, 2, in he_0, ..., he_K.
     curve: np.ndarray
     bend: np.ndarray  #: (A, K), slope of m(a, .) in |w_j'|^2 in the same basis.
     lengthened: np.ndarray  #: (A,), slope of |w_j'|^2 in w_j.beta/|beta|, 12 eta a c_3 |beta|.
@@ -99,6 +105,7 @@ def step_grid(
     m, linear, bent, square = _moments(activation, own, np.outer(shift, u))
     slope = linear / np.sqrt(own)[:, None]
     project = mass[:, None] * he
+    parts, beside = _leading(bent, weights, mass)
     return StepGrid(
         a=a,
         weights=weights,
@@ -110,8 +117,10 @@ def step_grid(
         m=m @ project,
         slope=slope @ project,
         turned=(slope * u) @ project,
-        rest=np.maximum(square - m**2 - linear**2 - bent**2, 0.0),
-        curve=np.stack([bent, bent * u, bent * (u**2 - 1)]) @ project,
+        rest=np.maximum(square - m**2 - linear**2 - (parts @ beside.T) ** 2, 0.0),
+        bent=parts,
+        beside=beside,
+        curve=np.stack([bent * u, bent * (u**2 - 1)]) @ project,
         bend=(bent / own[:, None] / math.sqrt(2)) @ project,
         lengthened=12 * third * length * eta * a * stretched,
     )
@@ -130,6 +139,20 @@ def _moments(
     return m, linear, bent, square[which]
 
 
+def _leading(
+    bent: np.ndarray, weights: np.ndarray, mass: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Parts (A, L) and functions of u (U, L), orthonormal in mass, whose products make up bent.
+
+    Polynomials in u would not do: at large steps bent is far from one.
+    """
+    root = np.sqrt(weights)[:, None]
+    along, size, _ = np.linalg.svd(root * bent * np.sqrt(mass))
+    kept = along[:, :SECOND][:, size[:SECOND] > max(LEAST * size[0], 1e-12)]
+    beside = (bent.T @ (root * kept)) / size[: kept.shape[1]]
+    return bent @ (mass[:, None] * beside), beside
+
+
 #: Newton's method ends where no logarithm moves by more.
 TOLERANCE, MOST_STEPS = 1e-10, 60
 #: Step of derivatives in the complex plane: they carry no difference of nearly equal numbers.
@@ -143,13 +166,18 @@ class Components:
     phi: float  #: Their number over n.
     slope: np.ndarray  #: (A, K), coefficients of the features in he_0, ....
     own: np.ndarray  #: (A,), factor of the square of slope.
-    he: np.ndarray  #: (U, K).
+    he: np.ndarray  #: (U, K), he_0, ... or other functions of u.
     mass: np.ndarray
     weights: np.ndarray
 
     def gamma(self, r: np.ndarray) -> np.ndarray:
         """Gamma = E_u[r he he^T]/phi."""
         return (self.he.T * (r * self.mass)) @ self.he / self.phi
+
+    def coefficients(self, p: np.ndarray, r: np.ndarray) -> np.ndarray:
+        """Of functions p (U, c) of u in he: what is left is orthogonal to he in E[r . .]."""
+        weighted = self.he.T * (r * self.mass)
+        return np.linalg.solve(weighted @ self.he, weighted @ p)
 
     def held(self, g: np.ndarray) -> np.ndarray:
         """C = E_a[g own slope slope^T]."""
@@ -188,13 +216,12 @@ class HeadSizes:
 
     def blocks(self, grid: StepGrid) -> tuple[Components, Components]:
         """What features have of degree 1 and 2 beside u."""
-        d, few = self.phi * self.n, SECOND
+        d = self.phi * self.n
         shared = grid.mass, grid.weights
         return (
             Components(self.phi, grid.slope, grid.own, grid.he, *shared),
             Components(
-                self.phi * (d + 2) / 2, grid.curve[0, :, :few], np.ones(len(grid.a)),
-                grid.he[:, :few], *shared,
+                self.phi * (d + 2) / 2, grid.bent, np.ones(len(grid.a)), grid.beside, *shared
             ),
         )  # fmt: skip
 
