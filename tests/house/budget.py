@@ -40,5 +40,5 @@ ROOMS: Final = {
     "rows": Room(7_115, 32),
     "table": Room(11_958, 47),
     "tasks": Room(2_211, 18),
-    "theory": Room(6_779, 32),
+    "theory": Room(6_799, 32),
 }
