@@ -36,9 +36,9 @@ ROOMS: Final = {
     "maths": Room(4_505, 31),
     "models": Room(11_561, 69),
     "planning": Room(1_462, 10),
-    "reports": Room(981, 4),
+    "reports": Room(1_004, 4),
     "rows": Room(7_115, 32),
-    "table": Room(11_958, 47),
+    "table": Room(12_000, 47),
     "tasks": Room(2_211, 18),
     "theory": Room(6_799, 32),
 }

@@ -125,6 +125,12 @@ def transformed() -> DiagnosisReport:
     return replace(found, sample_sizes=sizes + found.sample_sizes)
 
 
+def spread() -> DiagnosisReport:
+    """A function of the target shows degree 1; its mean and the models show nothing."""
+    shown = (degree(1, 0.09, True), _nothing(2))
+    return replace(noise(), generative=1, transformed=shown, spread=("hr", "temp"))
+
+
 def linear() -> DiagnosisReport:
     """A line and nothing else."""
     degrees = (degree(1, 0.6, True), *map(_nothing, (2, 3, 4)))
@@ -164,6 +170,7 @@ DIAGNOSES = {
     "noise": noise(),
     "cubic": cubic(),
     "transformed": transformed(),
+    "spread": spread(),
     "linear": linear(),
     "classes": classes(),
     "narrow": narrow(),

@@ -151,6 +151,18 @@ def test_functions_of_a_target_without_a_degree_of_its_own_are_told():
     assert "linear, transformed" in page_of("transformed").text
 
 
+def test_the_spread_of_a_target_is_no_signal_to_predict_it_by():
+    """Noise that is larger for some rows was called a signal that a trained network may find."""
+    words = f"{answer(DIAGNOSES['spread'])} {advice(DIAGNOSES['spread'])}"
+    assert "on the inputs is the spread of log_bikers, which moves with hr and temp, and" in words
+    assert "no signal to predict log_bikers by: log_bikers lies further from its median" in words
+    assert "network, may" not in words
+    assert "steps that use" not in words
+    shape = replace(DIAGNOSES["spread"], spread=())
+    assert "is the shape of the distribution of log_bikers" in answer(shape)
+    assert "the distribution of log_bikers changes with the inputs" in advice(shape)
+
+
 def test_remarks_stand_before_the_answer_and_behind_it():
     found = bikes()
     first, last = (remark.text for remark in found.remarks)

@@ -23,6 +23,7 @@ from gradfeat.table.diagnosis_rows import FAR, standard_inputs
 from gradfeat.table.read import as_frame
 from gradfeat.table.request import Request
 from gradfeat.table.results import Interval
+from reports.diagnosis_factory import shares
 
 ASKED = Request("table.csv", "y")
 
@@ -57,8 +58,6 @@ def gaussian(name: str, n: int = 2000, d: int = 5, seed: int = 0) -> pd.DataFram
 @pytest.fixture
 def without_shares(monkeypatch):
     """Leave out the models, which take most of the time."""
-    from reports.diagnosis_factory import shares
-
     fixed = shares(0.1, 0.0, 0.0)
     monkeypatch.setattr("gradfeat.table.diagnose.variance_shares", lambda *_: fixed)
 
@@ -84,6 +83,29 @@ def test_functions_of_the_target_are_tested_below_its_exponent(name, generative,
     assert (found.generative, len(found.transformed)) == (generative, tested)
     rates = [size.rate for size in found.sample_sizes]
     assert (rates[:1] == ["d"]) == (generative != found.exponent or found.exponent == 1)
+
+
+@pytest.mark.parametrize(
+    ("law", "columns"),
+    [
+        (lambda x, r: np.exp(x) * r.standard_normal(len(x)), ("a",)),
+        (lambda x, r: x * r.standard_normal(len(x)), ("a",)),
+        (lambda x, r: np.sign(x) * (r.exponential(size=len(x)) - 1), ()),  # the skewness moves
+        (lambda x, r: 3 * x + np.exp(x) * r.standard_normal(len(x)), None),
+    ],
+)
+def test_noise_whose_size_moves_with_an_input_is_called_that(monkeypatch, law, columns):
+    none = shares(0.0, 0.0, 0.0)
+    monkeypatch.setattr(module, "variance_shares", lambda *_: none)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 4))
+    found = diagnose(pd.DataFrame(X, columns=list("abcd")).assign(y=law(X[:, 0], rng)), ASKED)
+    assert found.mean_unseen == (columns is not None)
+    assert found.spread == (columns or ())
+    if found.mean_unseen:
+        assert found.generative in (1, 2)
+        assert found.sample_sizes == ()
+        assert not replace(found, shares=shares(0.0, 0.0, 0.5)).mean_unseen
 
 
 @pytest.mark.usefixtures("without_shares")

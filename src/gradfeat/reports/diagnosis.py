@@ -50,6 +50,8 @@ def signal_sentence(found: DiagnosisReport) -> str:
                 f", which are too few to tell: a linear part below {linear} or a quadratic one "
                 f"below {quadratic} of the variance would not show"
             )
+        if found.mean_unseen:
+            return f"{words}; {_unseen(found)}"
         return f"{words}, but {function}" if hidden else words
     name = DEGREE_NAMES[found.exponent]
     words = (
@@ -57,6 +59,14 @@ def signal_sentence(found: DiagnosisReport) -> str:
         f"{found.exponent})"
     )
     return f"{words}, but {function}" if hidden else words
+
+
+def _unseen(found: DiagnosisReport) -> str:
+    """What depends on the inputs where the mean of the target shows nothing."""
+    if not found.spread:
+        return f"what depends on the inputs is the shape of the distribution of {found.target}"
+    columns = listed([*found.spread])
+    return f"what depends on the inputs is the spread of {found.target}, which moves with {columns}"
 
 
 def _open(found: DiagnosisReport) -> bool:
@@ -80,7 +90,7 @@ def gradient_sentence(found: DiagnosisReport) -> str:
     """Is the first gradient informative?"""
     again = "steps that use the same rows again can follow that function"
     match found.exponent:
-        case None if _hidden_from_the_mean(found):
+        case None if _hidden_from_the_mean(found) and not found.mean_unseen:
             return f"the first gradient step of a network has nothing to follow, and {again}"
         case None if _open(found):
             return "whether a network's first gradient step has anything to follow stays open"
@@ -151,6 +161,19 @@ def _size(share: Interval) -> str:
 
 def advice(found: DiagnosisReport) -> str:
     """What follows for the choice of a method."""
+    if found.mean_unseen:
+        y = found.target
+        what = (
+            f"{y} lies further from its median in some rows than in others (how far may be a "
+            "target of its own)"
+            if found.spread
+            else f"the distribution of {y} changes with the inputs"
+        )
+        return (
+            f"That is no signal to predict {y} by: {what}, and neither its mean nor any model "
+            "fitted here shows more in so many rows. More rows or other columns are needed before "
+            "the choice of a method matters."
+        )
     if found.exponent not in (1, 2) and _hidden_from_the_mean(found) and not _enough(found):
         return (
             f"A function of {found.target} shows what its mean hides: methods that go over the "

@@ -116,6 +116,31 @@ def transformed(
     )
 
 
+#: Columns named for the spread of the target: so many, from this share of the first one's on.
+_NAMED, _NEXT = 3, 0.5
+
+
+def spread_columns(table: DiagnosisRows, nulls: NullDraws, level: float = LEVEL) -> tuple[str, ...]:
+    """The columns with which the distance of y from its median moves, first ones first.
+
+    Ranks of the distances are tested at degrees 1 and 2; () where they depend on no input, or on
+    several together. Each column counts by its correlation with them, or its square's.
+    """
+    distance = (table.y - table.y.median(0).values).abs()
+    ranks = distance.argsort(0).argsort(0).to(distance)
+    ranks = (ranks - ranks.mean(0)) / ranks.std(0, correction=0)
+    Z = table.inputs.whitened
+    residuals = residuals_by_degree(Z, ranks, TRANSFORMED_DEGREES)
+    tests = [degree_test(Z, one, 1.0, k, nulls) for k, one in enumerate(residuals, start=1)]
+    if information_exponent(tests, level) is None:
+        return ()
+    X, columns = table.inputs.columns, tuple(dict.fromkeys(table.source))
+    both = np.hstack([X.T @ ranks.numpy(), (X**2 - 1).T @ ranks.numpy() / 2**0.5])
+    size = np.abs(fold(both, table.source, columns)).max(axis=1)
+    first = np.argsort(-size, kind="stable")[:_NAMED]
+    return tuple(columns[i] for i in first if size[i] >= _NEXT * size.max())
+
+
 def degree_findings(stats: Statistics) -> tuple[DegreeFinding, ...]:
     """The tests as plain values."""
     return tuple(
@@ -251,7 +276,7 @@ def _diagnosed(table: DiagnosisRows, request: Request, steps: Steps) -> Diagnosi
     highest = max(stats.found, default=1)
     functions = (one.degree for one in stats.transformed if one.found)
     lowest = min(functions, default=stats.exponent)
-    return DiagnosisReport(
+    found = DiagnosisReport(
         data=request.data,
         target=request.target,
         task=table.target.task,
@@ -277,6 +302,10 @@ def _diagnosed(table: DiagnosisRows, request: Request, steps: Steps) -> Diagnosi
         seconds=steps.seconds,
         remarks=(*table.remarks, *_about_fewer(there, len(Z))),
     )
+    if not found.mean_unseen:
+        return found
+    nulls = null_draws(len(Z), FEWER_DRAWS, request.seed)
+    return replace(found, sample_sizes=(), spread=spread_columns(table, nulls))
 
 
 #: Rows by which the time of the tests is told, how much longer all of them take than the last, and

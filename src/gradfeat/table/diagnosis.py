@@ -138,8 +138,21 @@ class DiagnosisReport:
     remarks: tuple[Remark, ...] = ()
     #: Degrees below the exponent of functions of the target, where there are others than the line.
     transformed: tuple[DegreeFinding, ...] = ()
+    #: Columns that move most with the distance of the target from its median, where functions of
+    #: the target show a signal and neither its mean nor any model does.
+    spread: tuple[str, ...] = ()
 
     @property
     def informative(self) -> bool:
         """Whether the first gradient step is: information exponent 1 or 2."""
         return self.exponent in (1, 2)
+
+    @property
+    def mean_unseen(self) -> bool:
+        """Whether functions of the target show a signal, and neither its mean nor any model does.
+
+        Errors that are larger for some rows than for others do so: the law of the target depends on
+        the inputs, and no prediction gains by it.
+        """
+        models = any(part.found for part in self.shares.parts)
+        return self.exponent is None and self.generative is not None and not models
