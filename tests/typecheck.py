@@ -26,7 +26,7 @@ every_call = jaxtyping.jaxtyped
 class Budget:
     """How many calls of a function are checked in a test, and which test runs."""
 
-    calls: float = 16
+    calls: float = 4
     test = 0
 
     def begin_test(self) -> None:

@@ -66,6 +66,7 @@ def test_text_is_a_class(capsys, tmp_path):
     assert results(out)["task"] == "classification"
 
 
+@pytest.mark.usefixtures("no_page")
 def test_the_same_command_gives_the_same_results(capsys, tmp_path):
     found = []
     for options in ((), (), ("--seed", 1)):

@@ -128,6 +128,7 @@ def untimed(value: Any) -> Any:
 
 
 @pytest.mark.usefixtures("no_page")
+@pytest.mark.usefixtures("no_page")
 def test_the_same_command_gives_the_same_results(capsys, tmp_path):
     table = written(quantity(40), tmp_path)
     words = ("fit", table, "--target", "y", "--methods", "random-features,kernel", "--time", "600")

@@ -22,6 +22,8 @@ STREAMING = [method.name for method in METHODS if not method.in_memory]
 ROUNDING = {"linear": 1e-9, "random-features": 1e-9, "kernel": 1e-9, "rfm": 1e-9}
 AFTER_STEPS = 1e-6
 
+OTHERS = ("random-features", "rfm")
+
 
 pytestmark = pytest.mark.usefixtures("no_page")
 
@@ -44,8 +46,15 @@ def table(folder: Path, *, classes: bool) -> Path:
     return folder / "t.csv"
 
 
-@pytest.mark.parametrize("classes", [False, True], ids=["quantity", "classes"])
-@pytest.mark.parametrize("method", STREAMING)
+#: Classes are codes before any method sees them: one of each kind of method, the others slow.
+EACH = [
+    pytest.param(method, classes, marks=[pytest.mark.slow] * (classes and method in OTHERS))
+    for method in STREAMING
+    for classes in (False, True)
+]
+
+
+@pytest.mark.parametrize(("method", "classes"), EACH)
 def test_in_memory_is_streamed(capsys, tmp_path, method, classes):
     data, words = table(tmp_path, classes=classes), ("--methods", method, "--width", "32")
     held = fitted(capsys, data, tmp_path / "held", "--no-stream", *words)

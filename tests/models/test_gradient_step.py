@@ -98,7 +98,7 @@ def single_index(n, d=20):
 
 
 def test_only_learners_of_features_recover_the_direction():
-    (X, y), (X_new, y_new) = single_index(3000), single_index(2000)
+    (X, y), (X_new, y_new) = single_index(3000), single_index(1000)
     learned = [
         GradientStep(512).fit(in_memory(X, y)),
         RFM(Gaussian(4.0), 1e-2, n_iter=3).fit(in_memory(X, y)),

@@ -57,12 +57,14 @@ def jacobian(net: nn.Module, rows: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_module_equals_brute_force_in_any_tiles(outputs):
     net = deep(outputs)
-    expected = torch.einsum("iop,jop->ij", jacobian(net, X), jacobian(net, Z))
-    for block_bytes in (1, 20_000, 2**28):
+    few, others = X[:5], Z[:4]
+    expected = torch.einsum("iop,jop->ij", jacobian(net, few), jacobian(net, others))
+    for block_bytes in (1, 1_000, 2**28):
         k = ModuleTangent(net, block_bytes)
-        close(k(X, Z), expected, 1e-13)
-        assert torch.equal(k(X, X), k(X, X).T)
-        close(k.diagonal(X), k(X, X).diagonal(), 1e-13)
+        close(k(few, others), expected, 1e-13)
+        own = k(few, few)
+        assert torch.equal(own, own.T)
+        close(k.diagonal(few), own.diagonal(), 1e-13)
 
 
 @pytest.mark.parametrize(("sigma", "middle"), [(Tanh(), nn.Tanh()), (ReLU(), nn.ReLU())])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -233,22 +234,27 @@ def test_more_rows_and_calibrated_classes_teach_the_searched_fits_more(
     assert {len(train) for train, _ in seen[0]} == {taught}
 
 
+def steps(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    """A target of steps, in which trees gain."""
+    X, y = rows(n)
+    return X.numpy(), (y.round() + torch.sign(X[:, 3])).numpy()
+
+
+@functools.cache
+def fitted(**how: Any) -> RFMRegressor:
+    """A fit to the steps, which tests read and do not change."""
+    return RFMRegressor(**how).fit(*steps())
+
+
 @pytest.mark.parametrize("how", [{"directions": None}, {"trees": False}, {}])
 def test_trees_join_a_chosen_last_fit_only_and_may_be_left_out(how: dict[str, Any]):
-    X, _ = rows(120)
-    y = torch.where(X[:, 0] > 0.3, 1.0, -1.0) + torch.where(X[:, 1] > 0, 0.5, -0.5)
-    found = RFMRegressor(**how).fit(X.numpy(), y.numpy()).settings_
-    assert ("trees" in found) == (how == {})
+    assert ("trees" in fitted(**how).settings_) == (how == {})
 
 
 def test_the_kernel_machines_of_a_fit_with_trees_stand_alone():
-    X, y = rows(120)
-    y = y.round() + torch.sign(X[:, 3])
-    with_trees, plain = (
-        RFMRegressor(trees=trees).fit(X.numpy(), y.numpy()) for trees in (True, False)
-    )
+    with_trees, plain, X = fitted(), fitted(trees=False), steps()[0]
     alone = with_trees.without_trees()
-    assert np.array_equal(alone.predict(X.numpy()), plain.predict(X.numpy()))
+    assert np.array_equal(alone.predict(X), plain.predict(X))
     assert "trees" in with_trees.settings_
     assert "trees" not in alone.settings_
     assert plain.without_trees() is plain
@@ -257,8 +263,8 @@ def test_the_kernel_machines_of_a_fit_with_trees_stand_alone():
 def test_the_verdict_is_on_features_without_trees():
     """It said that learned features beat kernel ridge by what boosted trees add."""
     r = np.random.default_rng(0)
-    X = r.standard_normal((400, 3))
-    y = np.sign(X[:, 0] + 0.4) + np.sign(X[:, 1]) + 0.1 * r.standard_normal(400)
+    X = r.standard_normal((250, 3))
+    y = np.sign(X[:, 0] + 0.4) + np.sign(X[:, 1]) + 0.1 * r.standard_normal(250)
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
     found = compare(frame, "y", methods=["kernel", "rfm"], time=20)
     test = dict(zip(found.table["method"], found.table["R2"], strict=True))
@@ -305,11 +311,10 @@ def test_no_trees_after_the_deadline_of_many_rows_either(monkeypatch: pytest.Mon
 
 def test_trees_join_a_fit_in_float32():
     """It stopped: weights of one float type, errors of the other."""
-    X, y = rows(120)
-    y = y.round() + torch.sign(X[:, 3])
-    model = RFMRegressor(dtype="float32").fit(X.numpy(), y.numpy())
+    X, y = steps()
+    model = RFMRegressor(dtype="float32").fit(X, y)
     assert "trees" in model.settings_
-    assert float(model.score(X.numpy(), y.numpy())) > 0.9
+    assert float(model.score(X, y)) > 0.9
 
 
 @pytest.mark.parametrize("classes", [2, 3])

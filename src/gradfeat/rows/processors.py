@@ -75,13 +75,16 @@ def quickest_threads() -> Iterator[None]:
     """One thread within the block where more of them pay nothing, which some products tell.
 
     Threads that wait for each other on a machine with other work take twenty times the processor
-    seconds of one.
+    seconds of one. Where torch has one thread there is nothing to tell.
     """
+    with one_thread() if torch.get_num_threads() == 1 or _one_pays() else contextlib.nullcontext():
+        yield
+
+
+def _one_pays() -> bool:
     with one_thread():
         alone = min(_taken() for _ in range(5))
-    several = min(_taken() for _ in range(5))
-    with one_thread() if alone < SEVERAL * several else contextlib.nullcontext():
-        yield
+    return alone < SEVERAL * min(_taken() for _ in range(5))
 
 
 def _taken() -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -286,6 +287,7 @@ class FitReport:
     remarks: tuple[Remark, ...] = ()
 
 
+@cache  # each reads a file of the package
 def package_versions() -> dict[str, str]:
     """Of Python and of the packages that numbers depend on."""
     packages = ("gradfeat", "torch", "numpy", "scikit-learn", "pandas", "skrub")

@@ -329,6 +329,8 @@ def before_second_table(lines: Sequence[bytes], looks: Looks, names: Sequence[st
     if len(rows) != len(lines):
         return len(lines)  # some are in quotes
     for i in range(max(2, len(rows) - _MOST_FOOT), len(rows) - 2):
+        if any(rows[i]):
+            continue
         filled: list[Fields] = [[cell for cell in row if cell] for row in rows[i + 1 :]]
         header, below = filled[0], filled[1:]
         above = [row for row in rows[:i] if len(row) == len(names)][1:]
@@ -336,7 +338,7 @@ def before_second_table(lines: Sequence[bytes], looks: Looks, names: Sequence[st
         numbers = [bool(cells) and all(map(is_number, cells)) for cells in known]
         words = [not is_number(cell) for cell, one in zip(header, numbers, strict=False) if one]
         other = any(words) and all(words) and header != [*names]
-        if not any(rows[i]) and other and is_header(header, below):
+        if other and is_header(header, below):
             return i
     return len(lines)
 
