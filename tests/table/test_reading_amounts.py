@@ -232,3 +232,76 @@ def test_an_index_with_a_name_is_told():
     frame = pd.DataFrame({"z": Z, "y": X}).set_index(pd.Index(X, name="x"))
     said = " ".join(compare(frame, "y", methods=["linear"], time=5).remarks)
     assert "without the index 'x', which reset_index() makes a column" in said
+
+
+MINUTES = np.arange(0, 1440, 7)
+
+#: Cells of one number each, the number, and the kind that is said.
+MOMENTS = {
+    "hours and minutes": ([f"{m // 60:02d}{m % 60:02d}" for m in MINUTES], MINUTES, "time of day"),
+    "noon": (
+        [{0: "midnight", 720: "noon"}.get(m, f"{m // 60}:{m % 60:02d}") for m in MINUTES // 5 * 5],
+        MINUTES // 5 * 5,
+        "time of day",
+    ),
+    "a match": (
+        [f"{m}'" if m <= 45 else f"45'+{m - 45}" if m % 2 else f"45+{m - 45}'" for m in range(52)],
+        np.arange(52),
+        "number",
+    ),
+    "short days": (
+        [f"{d:%y%m%d}" for d in pd.date_range("2015-03-01", periods=400)],
+        np.arange(400),
+        "date",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MOMENTS)
+def test_moments_without_their_signs_are_read(case):
+    cells, right, kind = MOMENTS[case]
+    plan = plan_column("x", pd.Series(cells))
+    found = plan.encode(pd.Series(cells))
+    assert (plan.kind, found.unread) == (kind, ())
+    assert np.corrcoef(right, next(iter(found.parts.values())))[0, 1] > 1 - 1e-9
+
+
+@pytest.mark.parametrize("road", ["csv", "folder", "object"])
+def test_hours_and_minutes_are_read_on_each_road(tmp_path, road):
+    minutes = (15 * X).astype(int) % 1440
+    cells = [f"{m // 60:02d}{m % 60:02d}" for m in minutes]
+    found = ROADS[road](tmp_path, pd.DataFrame({"x": cells, "z": Z, "y": minutes / 400 + Z}))
+    assert r_squared(found) > 0.999
+    assert any("is a time of day: '" in remark for remark in found.encoder.remarks)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "kind"),
+    [
+        ("day of a year", [f"{d:%Y%j}" for d in pd.date_range("2015-03-01", periods=90)], "date"),
+        ("months", [f"20{y:02d}{m:02d}" for y in range(10, 13) for m in range(1, 13)], "number"),
+        ("parts", [f"{a:02d}{b:02d}" for a in range(1, 9) for b in range(1, 9)], "text"),
+        ("month and day", [f"{d:%m%d}" for d in pd.date_range("2015-03-01", periods=90)], "text"),
+    ],
+)
+def test_other_digits_are_no_moments(name, cells, kind):
+    assert plan_column(name, pd.Series(cells)).kind == kind
+
+
+def test_a_day_of_a_year_is_one_where_the_name_says_so():
+    days = pd.date_range("2015-03-01", periods=400)
+    cells = pd.Series(days.strftime("%Y%j"))
+    assert plan_column("amount", cells.astype(int)).kind == "number"
+    parts = plan_column("date", cells.astype(int)).encode(cells).parts
+    assert np.ptp(np.diff(parts["_seconds"])) == 0
+
+
+def test_a_temperature_of_39_30_is_no_level_and_codes_of_diagnoses_are_told():
+    cells = [f"{t / 10:.1f}" for t in range(360, 400)] + ["39.30", "38.50"]
+    assert plan_column("x", pd.Series(cells)).assumption == ""
+    assert "--category" in plan_column("x", pd.Series(["1.9", "1.10", "1.1"])).assumption
+    codes = pd.Series([250.0, 401.9, 414.01, 427.31, 38.9])
+    assert "its name is of codes" in plan_column("dx", codes).assumption
+    assert plan_column("weight", codes).assumption == ""
+    letters = [f"{c}{i}.{d}" for c in "EJKM" for i in range(10, 30) for d in range(2)]
+    assert plan_column("dx", pd.Series(letters)).assumption == ""

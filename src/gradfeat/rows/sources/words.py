@@ -126,6 +126,15 @@ def written_twice(texts: Collection[str]) -> str:
     return next(twice, "")
 
 
+def numbered_on(twice: str, texts: Collection[str], few: int) -> str:
+    """1.10 where it may follow 1.9: among few texts, or where that is there; else "".
+
+    39.30 among many temperatures is 39.3.
+    """
+    head, _, tail = twice.rpartition(".")
+    return twice if len(texts) <= few or f"{head}.{int(tail or 0) - 1}" in texts else ""
+
+
 def first_and_more(name: str, count: int) -> str:
     """The name of the first of several files, and how many more there are."""
     return f"'{name}'" + (f" and {count - 1} more" if count > 1 else "")

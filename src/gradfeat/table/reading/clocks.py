@@ -16,6 +16,7 @@ from pandas.api import types
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.date_cells import OFFSET
 from gradfeat.table.reading.dates import on_circle
+from gradfeat.table.reading.number_formats import MARKERS
 from gradfeat.table.reading.numbers import DistinctTexts
 from gradfeat.table.reading.plan import (
     ColumnPlan,
@@ -36,13 +37,15 @@ _DAY = 86_400.0
 class ClockPlan(ColumnPlan):
     """Times of day such as 13:08 or 1:08 PM: seconds since midnight, and the hour on a circle.
 
-    `doubted`: one of cells that may be lengths of time as well.
+    `doubted`: one of cells that may be lengths of time as well; `digits`: one of four digits, of
+    which the last two are minutes in all training rows.
     """
 
     kind: ClassVar[Kind] = "time of day"
     ordered: ClassVar[bool] = True
 
     doubted: str = ""
+    digits: str = ""
 
     @property
     def cells(self) -> Cells:
@@ -50,6 +53,9 @@ class ClockPlan(ColumnPlan):
 
     @property
     def assumption(self) -> str:
+        if self.digits:
+            clock = f"{self.digits[:2]}:{self.digits[2:]}"
+            return f"Every cell of {self.name!r} is a time of day: {self.digits!r} is {clock}."
         if not self.doubted:
             return ""
         return (
@@ -58,7 +64,7 @@ class ClockPlan(ColumnPlan):
         )
 
     def encode(self, column: pd.Series) -> EncodedColumn:
-        seconds = by_distinct(cell_text(column), times_of_day)
+        seconds = by_distinct(cell_text(column), _digits_of_day if self.digits else times_of_day)
         parts = {"_seconds": seconds} | on_circle("_hour", seconds / _DAY)
         unread = unread_cells(self.name, column, np.isnan(seconds), self.kind)
         return with_gaps(self, parts, unread)
@@ -135,6 +141,34 @@ def find_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
     return DurationPlan(name, months, bare_seconds(found.texts), _one_unit(known, months))
 
 
+#: Hours and minutes without a sign, how many such cells tell that they are that, and a minute that
+#: no day of a month is, and few parts of a group have.
+_DIGITS, _MANY, _LATE = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d|2400", re.ASCII), 10, "45"
+
+
+def find_digits_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
+    """The plan of times such as 0930 and 1745, all of four digits; None for any other column.
+
+    Of numbers of four digits with leading zeros one in seven is a time of day.
+
+    >>> texts = [f"{hour:02d}{minute}" for hour in (8, 17) for minute in range(10, 60, 7)]
+    >>> plan = find_digits_clock("t", DistinctTexts(tuple(texts), (1,) * len(texts)))
+    >>> plan.encode(pd.Series(["0930", "9:30", 930, "0975"])).parts["_seconds"].tolist()
+    [34200.0, 34200.0, 34200.0, nan]
+    """
+    known = [text for text in found.texts if text.casefold() not in MARKERS]
+    late = any(text[2:] >= _LATE for text in known)
+    if len(known) < _MANY or not late or not all(map(_DIGITS.fullmatch, known)):
+        return None
+    return ClockPlan(name, digits=known[0])
+
+
+def _digits_of_day(texts: NDArray[np.object_]) -> NDArray[np.float64]:
+    padded = [text.zfill(4) if text.isdigit() else text for text in texts]
+    signs = [f"{t[:2]}:{t[2:]}" if _DIGITS.fullmatch(t) else t for t in padded]
+    return times_of_day(np.array(signs, dtype=object))
+
+
 #: With a zone, but 9:00-17:00 is a range.
 _OF_DAY = re.compile(
     r"T?(?P<H>\d{1,2})(?:[:hH]|\.(?=\d\d ?(?:Uhr|[AaPp]\.?[Mm])))(?P<M>\d{2})"
@@ -143,6 +177,7 @@ _OF_DAY = re.compile(
     r"|(?P<hour>\d{1,2}) ?(?:(?P<part>[AaPp])\.?[Mm]\.?|Uhr|o'clock)",
     re.ASCII,
 )
+_NAMED = {"midnight": 0.0, "noon": _DAY / 2, "midday": _DAY / 2}
 _LENGTH = re.compile(
     r"(?:(?P<d>-?\d+) days?,? ?\+?)?(?:(?P<sign>-)?(?P<H>\d+):(?P<M>\d{2})"
     r"(?::(?P<S>\d{2}(?:[.,]\d+)?))?)?",
@@ -193,7 +228,7 @@ def times_of_day(texts: NDArray[np.object_]) -> NDArray[np.float64]:
 def _time_of_day(text: str) -> float:
     m = _OF_DAY.fullmatch(text)
     if m is None:
-        return np.nan
+        return _NAMED.get(text.casefold().removeprefix("12 "), np.nan)
     hours, half = int(m["H"] or m["hour"]), (m["half"] or m["part"] or "").lower()
     minutes, seconds = int(m["M"] or 0), int(m["S"] or 0)
     good = 0 < hours < 13 if half else hours < 24 or (hours, minutes, seconds) == (24, 0, 0)

@@ -137,6 +137,7 @@ _WAYS = tuple(
         rf"{_YEAR}(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:[Tt ]{_CLOCK}{_ZONE})?",
         rf"{_YEAR}(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])[Tt ]?"
         rf"(?P<H>[01]\d|2[0-3])(?P<M>[0-5]\d)(?P<S>[0-5]\d)?(?:\.(?P<f>\d{{1,9}}))?(?P<half>){_ZONE}",
+        rf"{_YEAR}(?P<j>00[1-9]|0[1-9]\d|[12]\d\d|3[0-5]\d|36[0-6])",
         rf"{_YEAR}-?W(?P<w>0[1-9]|[1-4]\d|5[0-3])(?:-?(?P<wd>[1-7]))?",
         rf"(?:[KC]?W|[Ww]k|[Ww]eek) ?(?P<w>0?[1-9]|[1-4]\d|5[0-3])(?P<wd>)[-/, ]+{_YEAR}",
         rf"(?P<a>\d{{2}})(?P<b>\d{{2}}){_YEAR}",
@@ -330,9 +331,11 @@ def _fill(
         whole["m"][hit] = [_MONTHS[name.lower()] for name in parts["name"]]
     if "q" in parts:
         whole["m"][hit] = 3 * parts["q"].astype(np.int64) - 2
-    if "w" in parts:
-        days = [_monday(*map(int, one)) for one in zip(whole["y"][hit], parts["w"], strict=True)]
-        later = np.array([int(text or 1) - 1 for text in parts["wd"]], "timedelta64[D]")
+    if parts.keys() & {"w", "j"}:
+        weeks = parts.get("w", np.full(len(hit), "0"))
+        days = [_first_day(*map(int, one)) for one in zip(whole["y"][hit], weeks, strict=True)]
+        of_days = parts["wd"] if "w" in parts else parts["j"]
+        later = np.array([int(text or 1) - 1 for text in of_days], "timedelta64[D]")
         dates = np.array(days, "datetime64[D]") + later
         for key, unit in (("y", "Y"), ("m", "M"), ("d", "D")):
             whole[key][hit] = _calendar_part(dates, unit)
@@ -345,8 +348,10 @@ def _fill(
         offset[hit] = [_minutes(zone) for zone in parts["zone"]]
 
 
-def _monday(year: int, week: int) -> date:
-    """The first day of a week of ISO 8601; a week 53 that a year lacks is the next year's first."""
+def _first_day(year: int, week: int) -> date:
+    """Of a week of ISO 8601 (53 may be the next year's first); 0: of the year."""
+    if week == 0:
+        return date(year, 1, 1)
     return date.fromisocalendar(year, 1, 1) + timedelta(weeks=week - 1)
 
 

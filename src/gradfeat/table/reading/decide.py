@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from gradfeat.drawing.numbers import listed, percent
-from gradfeat.table.reading.clocks import DurationPlan, find_clock
+from gradfeat.table.reading.clocks import DurationPlan, find_clock, find_digits_clock
 from gradfeat.table.reading.date_cells import Short
 from gradfeat.table.reading.dates import DateOrder, DatePlan, DateTexts, stored_plan
 from gradfeat.table.reading.number_formats import LARGE, taken_apart, written_for_missing
@@ -148,6 +148,8 @@ def _plan_text(
     if may_hold_dates(name, texts) and (whole := whole_dates(name, text, *orders)):
         return whole
     codes = zero_padded(text)
+    if codes and (clock := find_digits_clock(name, text)):
+        return clock
     if codes or (column.dtype == "category" and len(text.texts) <= most_levels(sum(text.counts))):
         return levels_plan(name, text.counts, text.texts, codes=codes)
     if numbers := find_numbers(name, text, known.decimal, known.told):
@@ -170,6 +172,8 @@ _DATES = {
 _YEAR, _MONTH, _OF_MONTH = r"(?:19|20)\d\d", "(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12]\d|3[01])"
 _ORDERS = (_YEAR + _MONTH + _OF_MONTH, _OF_MONTH + _MONTH + _YEAR, _MONTH + _OF_MONTH + _YEAR)
 _DAYS = tuple(re.compile(order, re.ASCII) for order in _ORDERS)
+#: And of six digits, one number in 27; of seven, a day of a year where the name is of a date.
+_SHORT_DAY = re.compile(r"\d\d" + _MONTH + _OF_MONTH, re.ASCII)
 _MANY = 10
 
 
@@ -185,10 +189,12 @@ def named_date(name: str) -> bool:
 
 def may_hold_dates(name: str, column: pd.Series) -> bool:
     """Whether whole numbers may be dates, by their first few: see :func:`whole_dates`."""
-    digits = (6, 8, 9, 10, 12, 13, 14) if named_date(name) else (14,)
+    digits = (6, 7, 8, 9, 10, 12, 13, 14) if named_date(name) else (14,)
     some = cell_text(column.dropna().head(50)).dropna()
     told = all(len(text) in digits and text.isdigit() for text in some)
-    return len(some) > 0 and (told or any(all(map(day.fullmatch, some)) for day in _DAYS))
+    return len(some) > 0 and (
+        told or any(all(map(day.fullmatch, some)) for day in (*_DAYS, _SHORT_DAY))
+    )
 
 
 def whole_dates(
@@ -196,9 +202,10 @@ def whole_dates(
 ) -> DatePlan | None:
     """The plan of whole numbers such as 20240131; None where not all of them are dates.
 
-    In columns that are named as dates are, these are also 31012024, 202401, 240131 or 310124, and
-    seconds or milliseconds since 1970; with a time, as 20240131235959, under any name. So are
-    20240131, 31012024 and 01312024 where at least ten in several months differ, which is said.
+    In columns that are named as dates are, these are also 31012024, 202401, 240131 or 310124, days
+    of years as 2024031, and seconds or milliseconds since 1970; with a time, as 20240131235959,
+    under any name. So are 20240131, 31012024, 01312024 and 240131 where at least ten in several
+    months differ, which is said.
 
     >>> found = whole_dates("order_date", DistinctTexts(("20240131", "20240201"), (1, 1)))
     >>> found.kind if found else None
@@ -208,10 +215,11 @@ def whole_dates(
     lengths = {len(text) if text.isdigit() else 0 for text in found.texts}
     if len(found.texts) < 2 or 0 in lengths or len(lengths - {9, 12}) > 1:
         return None
-    unnamed = lengths == {8} and not named_date(name)
+    unnamed = lengths in ({6}, {8}) and not named_date(name)
     if unnamed and not _are_days(found.texts):
         return None
     shorts: tuple[Short, ...] = ("", "first", "last") if lengths == {6} else ("",)
+    shorts = ("first",) if unnamed and lengths == {6} else shorts
     tried = (DateTexts.of(found, short) for short in shorts)
     plans = (one.plan(name, asked, elsewhere) for one in tried if one)
     texts = pd.Series(found.texts)
@@ -228,6 +236,8 @@ def whole_dates(
 def _are_days(texts: tuple[str, ...]) -> bool:
     if len(texts) < _MANY:
         return False
+    if all(map(_SHORT_DAY.fullmatch, texts)):  # years with a month have no 13th of these
+        return len({text[:4] for text in texts}) > 1 and any(text[4:] > "12" for text in texts)
     kinds = (k for k, day in enumerate(_DAYS) if all(map(day.fullmatch, texts)))
     months = ((slice(6),), (slice(2), slice(2, 4)), (slice(2), slice(2, 4)))
     return any(len({text[part] for text in texts}) > 1 for k in kinds for part in months[k])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.rows.sources.words import written_twice
+from gradfeat.rows.sources.words import numbered_on, written_twice
 from gradfeat.table.reading.masked import far_from
 from gradfeat.table.reading.number_formats import (
     FRACTION,
@@ -61,6 +61,7 @@ _CODE = re.compile(
     r"(?<![^\W_])(?:zip|zip_?code|post_?code|postal_?code|plz|icd|naics|fips|sic|sku)(?![^\W_])",
     re.IGNORECASE,
 )
+_DIAGNOSIS = re.compile(r"(?<![^\W_])(?:icd\W?_?\d*|dx\d?|diagnos[ie]s)(?![^\W_])", re.IGNORECASE)
 _FEWEST_CODES = 2
 _VERSION = re.compile(r"(?<![^\W_])version|^release$", re.IGNORECASE)
 _POWER = re.compile(r"\d{2,}[eE](\d{1,3})", re.ASCII)
@@ -343,7 +344,8 @@ def stored_numbers(name: str, column: pd.Series) -> NumberPlan:
     whole = bool((known % 1 == 0).all())
     plan = NumberPlan.of(name, values, noted="1.10" if _VERSION.search(name) and not whole else "")
     many = len(np.unique(known)) > _FEWEST_CODES
-    return replace(plan, codes=many and whole and _CODE.search(name) is not None)
+    of_codes = _CODE.search(name) if whole else _DIAGNOSIS.search(name)
+    return replace(plan, codes=many and of_codes is not None)
 
 
 def _notes(found: DistinctTexts, values: Floats) -> dict[str, str]:
@@ -356,7 +358,7 @@ def _notes(found: DistinctTexts, values: Floats) -> dict[str, str]:
 def _noted(found: DistinctTexts, values: Floats) -> str:
     """A cell whose number has a mark or note, or stands there as 1.10 and as 1.1; "" for none."""
     marked = next((text for note, text in _notes(found, values).items() if note), "")
-    return marked or written_twice(found.texts)
+    return marked or numbered_on(written_twice(found.texts), found.texts, FEW_NUMBERS)
 
 
 def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:

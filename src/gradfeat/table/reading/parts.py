@@ -60,7 +60,7 @@ _HALF, _NEARLY_ALL = 0.5, 0.9
 _DIGITS = re.compile(r"[^\w\s]*\d[\d\W]*")
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
 #: Digits at an end, but not those of A17.
-_AT_AN_END = re.compile(r"^[^\w\s]{0,2}\d|(?<!\w)\d[\d.,]*\W{0,2}$")
+_AT_AN_END = re.compile(r"^[^\w\s]{0,2}\d|(?<![\w.,])\d[\d.,]*\W{0,2}$")
 _ANY, _PADDED = re.compile(r"\d[\d.,]*"), re.compile(r"(?<![\d.,:])0\d+(?![\d.,:])")
 #: Ways to write the words around digits: in so many a column is of amounts, in more of names.
 _FEW_WAYS = 20

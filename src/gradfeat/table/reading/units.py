@@ -42,7 +42,7 @@ _NAMES = {
     "%": "percent as hundredths", "‰": "per mille as thousandths",
     FEET: "feet and inches as inches", "lb oz": "pounds and ounces as ounces",
     "th": "as places (1st, 2nd)", "cr": "with CR, and DR below 0",
-    SEASON: "seasons as the years in which they begin",
+    "'": "with ' as feet or minutes", SEASON: "seasons as the years in which they begin",
 }  # fmt: skip
 
 #: Measures of two numbers, and so many of the second in the first.
@@ -54,6 +54,8 @@ _OF_DEGREES = re.compile(
     r"([+-]?)(\d{1,3}(?:\.\d+)?)°\s?(?:(\d{1,2})'\s?(?:(\d{1,2}(?:\.\d+)?)(?:\"|''))?\s?)?([NSEW])?",
     re.ASCII,
 )
+#: Minutes of a match, with those of stoppage time: 72', 45'+2, 90+3'.
+_OF_MATCH = re.compile(r"(\d{1,3})'|(\d{1,3})'?\s?\+\s?(\d{1,2})'|(\d{1,3})'\s?\+\s?(\d{1,2})")
 _SEASON = re.compile(r"(\d{4})[/-](\d\d)", re.ASCII)
 
 _PREFIXES = {
@@ -65,7 +67,7 @@ _PREFIXES = {
 #: From °F to °C is a shift, too.
 _KINDS = (
     "nµumk:g gm gram mcg=1e-6 t=1e6 lb=453.59237 oz=28.349523125 lboz=28.349523125",
-    "nµumcdk:m mile=1609.344 mi=1609.344 ft=.3048 inch=.0254 ftin=.0254 yd=.9144 nmi=1852",
+    "nµumcdk:m mile=1609.344 mi=1609.344 ft=.3048 '=.3048 inch=.0254 ftin=.0254 yd=.9144 nmi=1852",
     "kMGT:b kib=1024 mib=1048576 gib=1073741824 tib=1099511627776",
     "sqft ft² m²=10.763910417 sqm=10.763910417 acre=43560 ha=107639.10417",
     "µumcdh:l gal=3.785411784",
@@ -190,13 +192,15 @@ def of_two_numbers(plain: str) -> tuple[float, str, str] | None:
     """Sign, unit and digits of a measure of several numbers; None for any other cell.
 
     In the smaller of feet and inches, and the like; in degrees, those south and west below 0; of
-    2000/01 the first year.
+    2000/01 the first year; of 45'+2 the sum.
 
     >>> of_two_numbers("5'11"), of_two_numbers("51°30'S"), of_two_numbers("2000/01")
     ((1.0, 'ft in', '71'), (-1.0, '°N', '51.5'), (1.0, 'yyyy/yy', '2000'))
     """
     if (m := _SEASON.fullmatch(plain)) and (int(m[1]) + 1) % 100 == int(m[2]):
         return 1.0, SEASON, m[1]
+    if m := _OF_MATCH.fullmatch(plain):
+        return 1.0, "'", str(sum(int(minutes) for minutes in m.groups() if minutes))
     for unit, (many, pattern) in _PAIRS.items():
         if (m := re.fullmatch(pattern, plain, re.ASCII)) and int(m["two"]) < many:
             return 1.0, unit, str(many * int(m["one"]) + int(m["two"]))
