@@ -37,8 +37,8 @@ ROOMS: Final = {
     "models": Room(11_561, 69),
     "planning": Room(1_462, 10),
     "reports": Room(1_004, 4),
-    "rows": Room(7_120, 32),
-    "table": Room(12_002, 47),
+    "rows": Room(7_129, 32),
+    "table": Room(12_058, 47),
     "tasks": Room(2_211, 18),
     "theory": Room(6_799, 32),
 }
