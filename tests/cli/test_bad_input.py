@@ -294,6 +294,30 @@ def test_predict_into_a_folder_that_is_not_there(capsys, tmp_path, model):
     refused(capsys, tmp_path, "predict", model, table, "--out", tmp_path / "no" / "p.csv")
 
 
+def test_predictions_are_printed_alone(capsys, tmp_path, model, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = gradfeat(capsys, "predict", model, written(quantity(), tmp_path), "--out", "-")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert (lines[0], len(lines)) == ("predicted_y", 1 + len(quantity()))
+    assert "the standard output" in ran.err
+    assert not Path("-").exists()
+
+
+@pytest.mark.parametrize("out", ["a/" + 300 * "n", "full", "file/out", "-", ""])
+@pytest.mark.parametrize("command", ["fit", "diagnose"])
+def test_folders_that_cannot_be_written_to_are_refused_before_any_work(
+    capsys, tmp_path, command, out, monkeypatch
+):
+    monkeypatch.setattr("gradfeat.interface.open.Asked.of", lambda *_: pytest.fail("it began"))
+    monkeypatch.chdir(tmp_path)
+    Path("full/report.html").mkdir(parents=True)
+    table = written(quantity(), tmp_path)
+    Path("file").write_text("")
+    said = refused(capsys, tmp_path, command, table, "--target", "y", "--out", out)
+    assert (out.removesuffix("/out") or "--out") in said
+
+
 def damaged(model: Path, how: str) -> bytes:
     data = model.read_bytes()
     match how:

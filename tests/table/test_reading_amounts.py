@@ -55,7 +55,22 @@ AMOUNTS = {
     "milliseconds": turns("{0:.3f}s", "{2:.0f}ms"),
     "temperatures": [f"{x:.1f} °C" if k % 2 else f"{1.8 * x + 32:.1f} °F" for k, x in enumerate(X)],
     "seasons": [season(x) for x in X],
+    "ten thousands": [f"{x:.4f}万" if x > 10 else f"{10_000 * x:.0f}" for x in X],
+    "ten thousands of a unit": [f"{x:.4f}만원" if x > 10 else f"{10_000 * x:.0f}원" for x in X],
+    "words of two sizes": turns("{1:.6f} mln zł", "{0:.3f} tys. zł"),
+    "dozens": [f"{x:.3f} dozen" if k % 2 else f"{12 * x:.2f}" for k, x in enumerate(X)],
 }
+
+
+@pytest.mark.parametrize("road", ["csv", "folder", "object"])
+def test_factors_multiply_and_an_unknown_unit_beside_no_unit_is_told(tmp_path, road):
+    crates = turns("{0:.2f} crates", "{0:.2f} crates", "{2:.0f}")
+    columns = {"x": AMOUNTS["ten thousands"], "crates": crates}
+    found = ROADS[road](tmp_path, pd.DataFrame({**columns, "z": Z, "y": X / 30 + Z}))
+    assert r_squared(found) > 0.999
+    told = [remark for remark in found.encoder.remarks if "others, as '" in remark]
+    assert len(told) == 1
+    assert told[0].startswith("Some cells of 'crates' have 'crate' behind the number and others")
 
 
 @pytest.mark.parametrize("case", AMOUNTS)
@@ -209,6 +224,32 @@ def test_a_few_decimal_commas_among_points_are_no_thousands(tmp_path, road):
     assert max(target.y_train.max(), target.y_test.max()) < 10
     plan = plan_column("x", pd.Series([*mixed, "1,234.567", "3,456.789"] * 2))
     assert plan.encode(pd.Series(["1,234.567"])).parts[""].tolist() == [1234.567]
+
+
+@pytest.mark.parametrize("road", ["csv", "folder", "json", "object"])
+@pytest.mark.parametrize("levels", [("None", "driver", "both", "NA"), ("None", "NA", "both", "NA")])
+def test_none_beside_another_word_for_missing_is_a_level(tmp_path, road, levels):
+    codes = np.arange(N) % 4
+    y = 3.0 * (codes == 0) + Z / 10
+    frame = pd.DataFrame({"x": np.array(levels)[codes], "z": Z, "y": y})
+    found = ROADS[road](tmp_path, frame)
+    assert r_squared(found) > 0.9
+    said = [r for r in found.encoder.remarks if "'None'" in r]
+    assert said == ["'None' is taken as a level of 'x', where another word says what is missing."]
+    X = found.encoder.transform(pd.DataFrame({"x": ["None", "both"], "z": 0.0}))
+    assert (X[0] != X[1]).any()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_files_with_points_and_files_with_commas_before_decimals_are_one_table(tmp_path, stream):
+    cells = [f"{x:.2f};{z:.3f};{x / 25 + 2 + z:.4f}" for x, z in zip(X, Z, strict=True)]
+    rows = [line.rstrip("0") for line in cells]
+    for name, part in (("a", rows[:120]), ("b", [line.replace(".", ",") for line in rows[120:]])):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["x;z;y", *part]) + "\n")
+    found = compare(str(tmp_path), "y", methods=["linear"], time=5, stream=stream)
+    assert found.table["R2"][0] > 0.999
+    later = pd.DataFrame({"x": ["12,25"], "z": ["1,500"]})
+    np.testing.assert_allclose(found.best.predict(later), 12.25 / 25 + 3.5, atol=1e-2)
 
 
 @pytest.mark.parametrize("values", [np.arange(5), np.arange(5).astype(str), np.arange(5) / 4])

@@ -293,6 +293,13 @@ def test_where_nothing_is_learned_the_verdict_says_so(classes):
     assert "beyond chance" not in learned.verdict
 
 
+def test_a_verdict_of_chance_is_joined_to_a_column_that_explains_all():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 400)))
+    found = compare(frame.assign(y=3 * frame[7]), "y", time=3, methods=["linear"])
+    assert any("'7' (100 %" in remark for remark in found.remarks)
+    assert "A column that alone explains it is named above" in found.verdict
+
+
 @pytest.mark.parametrize("told", ["subtype", "cause"])
 def test_what_is_filled_in_afterwards_is_a_leak_where_it_is(told):
     """Half the animals have a subtype, of which each belongs to one outcome; few have a cause."""
@@ -394,6 +401,15 @@ def test_columns_that_stand_for_the_same_are_copies():
     km = np.random.default_rng(0).gamma(2.0, 5.0, 300)
     said = _said({"km": km, "miles": -km / 1.609344 + 3, "z": np.sqrt(km)}, np.arange(300) % 7)
     assert said == "Columns that are copies: 'miles' of 'km' in another unit."
+
+
+def test_columns_that_are_known_in_the_same_rows_are_no_copies():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 2)), columns=["iron", "zinc"])
+    frame.loc[np.arange(300) % 5 < 3] = np.nan
+    assert "copies" not in _said(dict(frame.items()), np.arange(300) % 7)
+    subjects = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["age", "size"])
+    again = subjects.loc[np.arange(300) % 60]
+    assert "copies" not in _said({n: c.to_numpy() for n, c in again.items()}, np.arange(300) % 7)
 
 
 def test_a_text_that_names_the_class_is_remarked_on():

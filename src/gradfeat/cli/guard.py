@@ -10,6 +10,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -54,6 +55,7 @@ def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> 
     of the program is one sentence, a file with the traceback, and code 70.
     """
     try:
+        _refuse_empty(sys.argv[1:] if arguments is None else arguments)
         code = run(args=arguments, prog_name="gradfeat", standalone_mode=False) or 0
         return refuse(NOTHING, INTERRUPTED) if code == INTERRUPTED else code
     except USAGE_ERROR as error:
@@ -73,6 +75,15 @@ def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> 
         return _of_the_system(error)
     except Exception as error:
         return _unforeseen(error)
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuse options with an empty value, as an unset variable of a shell leaves them."""
+    for option, value in pairwise([*arguments, "-"]):
+        if (option.startswith("-") and not value) or re.fullmatch(r"--[\w-]+=", option):
+            raise Refused(
+                f"the value of {option.rstrip('=')} is empty: give one, or leave the option out."
+            )
 
 
 def _of_the_system(error: OSError) -> int:

@@ -23,7 +23,7 @@ from rich.segment import Segment
 
 from gradfeat.drawing.numbers import finite
 from gradfeat.errors import TableError
-from gradfeat.maths.files import check_folder
+from gradfeat.maths.files import check_file, check_folder
 from gradfeat.maths.limits import Deadline, within
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Printing:
         from gradfeat.table.saved import FEATURES, MODEL
 
         written = ("results.json", "report.html", "comparison.csv", MODEL, FEATURES)
-        check_folder(self.out)
+        check_folder(self.out, written)
         check_outputs([self.out / name for name in written], self.data)
 
     @cached_property
@@ -242,6 +242,7 @@ def check_outputs(outs: Iterable[Path], data: str, *others: Path) -> None:
 
 def check_output(out: Path, data: str, *others: Path) -> None:
     """:func:`check_outputs` of one file, which is not to become one of those that are read."""
+    check_file(out)
     check_outputs([out], data, *others)
     folder = Path(data)
     if folder.is_dir() and Path(os.path.realpath(out)).is_relative_to(folder.resolve()):

@@ -9,9 +9,9 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import BinaryIO
 
 from ..errors import TableError
@@ -84,20 +84,32 @@ def replace_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) ->
     The folder is made if need be. All are written beside their places before the first of them is
     placed, and where one cannot be placed, those before it are put back.
     """
+    with _beside(folder, files) as places:
+        for new, data in zip(places, files.values(), strict=True):
+            write_and_flush(new, data)
+        _place_all(places)
+
+
+@contextlib.contextmanager
+def _beside(
+    folder: str | os.PathLike[str], names: Iterable[str], trial: bool = False
+) -> Iterator[dict[Path, Path]]:
+    """Paths of new files beside those of a folder that they are to become.
+
+    Folders that were made for it go again after an error, and after a `trial`.
+    """
     final = Path(os.path.realpath(folder))
     made = [path for path in (final, *final.parents) if not os.path.exists(path)]
+    kept = False
     try:
         final.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".gradfeat-", dir=final) as beside:
-            places = {Path(beside, name): place(final / name) for name in files}
-            for new, data in zip(places, files.values(), strict=True):
-                write_and_flush(new, data)
-            _place_all(places)
-    except OSError:
-        with contextlib.suppress(OSError):
-            for path in made:
+            yield {Path(beside, name): place(final / name) for name in names}
+        kept = not trial
+    finally:
+        for path in made if not kept else ():
+            with contextlib.suppress(OSError):
                 path.rmdir()
-        raise
 
 
 def _place_all(places: Mapping[Path, Path]) -> None:
@@ -152,11 +164,26 @@ def refused(place: str | os.PathLike[str], error: type[Exception] = TableError) 
         ) from cause
 
 
-def check_folder(folder: str | os.PathLike[str]) -> None:
-    """Refuse, before any work, a folder that could not be written to."""
+def _refuse_stream(path: str | os.PathLike[str]) -> None:
+    if os.fspath(path) == "-":
+        raise TableError("'-' is the standard output, to which no such file is written: give one.")
+
+
+def check_file(path: str | os.PathLike[str]) -> None:
+    """Refuse, before any work, a file that could not be written."""
+    _refuse_stream(path)
+    with refused(path), TemporaryFile(prefix=".gradfeat-", dir=place(path).parent):
+        pass
+
+
+def check_folder(folder: str | os.PathLike[str], names: Iterable[str] = ()) -> None:
+    """Refuse, before any work, a folder to which files of these names could not be written."""
+    _refuse_stream(folder)
     final = Path(os.path.realpath(folder))
     nearest = next(path for path in (final, *final.parents) if os.path.exists(path))
     if not nearest.is_dir():
         raise TableError(f"'{nearest}' is a file: give a folder, which is made if need be.")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise TableError(f"The folder '{nearest}' may not be written to: give another one.")
+    with refused(folder), _beside(folder, names, trial=True):
+        pass

@@ -34,6 +34,7 @@ from gradfeat.figures.first_step import DIRECTIONS, asked, named_columns
 from gradfeat.reports import diagnosis
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.results import (
+    NEARLY_ALL,
     Answer,
     Family,
     FirstStep,
@@ -105,9 +106,12 @@ def chance(report: FitReport) -> str:
     if len(methods) == 1:
         words = f"The only method that was fitted ({best}) does not predict {told}: {score}"
     constant = "the most frequent class" if report.classes else "the mean"
-    if below_chance(report.y_true, methods[0].scores):
-        return f"{words}, which is worse than predicting {constant}"
-    return f"{words}, which these rows do not tell from predicting {constant}"
+    how = "is worse than" if below_chance(report.y_true, methods[0].scores) else ""
+    words += f", which {how or 'these rows do not tell from'} predicting {constant}"
+    if any(f"{NEARLY_ALL} {report.target!r}" in remark.text for remark in report.remarks):
+        words += ". A column that alone explains it is named above, and is not found among so many "
+        words += "columns in so few rows: leave others out with --ignore, or give more rows"
+    return words
 
 
 _FOLLOWS: dict[Answer, str] = {

@@ -10,21 +10,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gradfeat.drawing.numbers import percent
 from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators.container import Contents
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.rows.sources.words import listing
-from gradfeat.table.leaks import names_of
+from gradfeat.table.read import refuse_complex
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan
-from gradfeat.table.reading.decide import about_codes_for_missing, about_end_days, plan_columns
-from gradfeat.table.reading.masked import DeclaredMissing
+from gradfeat.table.reading.decide import (
+    about_codes_for_missing,
+    about_end_days,
+    none_is_level,
+    plan_columns,
+)
+from gradfeat.table.reading.masked import MISSING_SHARE, DeclaredMissing, about_words
 from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.numbers import NumberPlan
 from gradfeat.table.reading.parts import PartsPlan
 from gradfeat.table.reading.plan import (
     MISSING,
+    NONE,
     ColumnPlan,
     Encoded,
     EncodedColumn,
@@ -32,8 +37,7 @@ from gradfeat.table.reading.plan import (
     Text,
     TwoLevels,
     as_text,
-    cell_text,
-    refuse_complex,
+    level_text,
 )
 from gradfeat.table.results import ColumnNote, UnreadCells
 
@@ -55,9 +59,6 @@ def _plan(about: dict[str, Any]) -> ColumnPlan:
         values[key] = values[key] and NumberFormat(**values[key])
     return _PLANS[about["plan"]](**values)
 
-
-#: Share of rows without a value from which a column marks them, or a word for them is told.
-MISSING_SHARE = 0.05
 
 #: What columns hold in which a word such as None may be a level.
 _OF_WORDS = ("category", "text", "yes/no")
@@ -202,7 +203,7 @@ class TableEncoder:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was assumed in reading the columns, in sentences."""
-        said = (*(note.remark for note in self.notes_), _about_words(self.notes_))
+        said = (*(note.remark for note in self.notes_), about_words(self.notes_))
         return tuple(sentence for sentence in said if sentence)
 
     def doubtful(self, frame: pd.DataFrame) -> tuple[str, ...]:
@@ -344,7 +345,9 @@ def _note(
     plan: ColumnPlan, column: pd.Series, block: EncodedColumn, own: Sequence[str]
 ) -> ColumnNote:
     """What the column holds and what became of it, with its `own` parts that are encoded."""
-    text = column if column.dtype.kind in "iuf" else cell_text(column)
+    none = plan.kind in ("category", "yes/no") and none_is_level(column)
+    levels = (NONE,) if none else ()
+    text = column if column.dtype.kind in "iuf" else level_text(column, levels)
     distinct, missing = int(text.nunique()), int(text.isna().sum())
     if not own:
         return ColumnNote(plan.name, "dropped", distinct, missing, _why_dropped(distinct))
@@ -357,31 +360,20 @@ def _note(
         remarks.append(about_codes_for_missing(plan.name, block.parts[""]))
     if plan.kind == "date":
         remarks.append(about_end_days(plan.name, block.parts["_seconds"]))
+    if none:
+        remarks.append(
+            f"'None' is taken as a level of {plan.name!r}, where another word says what is missing."
+        )
     said = " ".join(remark for remark in remarks if remark)
-    word, share = _word_of_gaps(column) if plan.kind in _OF_WORDS else ("", 0.0)
+    word, share = _word_of_gaps(column, text) if plan.kind in _OF_WORDS else ("", 0.0)
     note = ColumnNote(plan.name, plan.kind, distinct, missing + lost, treatment, said)
     return replace(note, word=word, word_share=share)
 
 
-def _word_of_gaps(column: pd.Series) -> tuple[str, float]:
+def _word_of_gaps(column: pd.Series, text: pd.Series) -> tuple[str, float]:
     """The most frequent word that says a value is missing, and the share of cells with any."""
-    words = as_text(column).mask(cell_text(column).notna()).dropna()
+    words = as_text(column).mask(text.notna()).dropna()
     return (str(words.mode().iloc[0]), len(words) / len(column)) if len(words) else ("", 0.0)
-
-
-def _about_words(notes: Sequence[ColumnNote]) -> str:
-    """That words are taken as missing where they are as frequent as levels; "" for none.
-
-    >>> _about_words([ColumnNote("drink", "category", 2, 30, "", word="None", word_share=0.3)])
-    "'None' is taken as missing: in 'drink' (30 % of rows); write it otherwise where it is a level."
-    """
-    often = sorted((n for n in notes if n.word_share >= MISSING_SHARE), key=lambda n: -n.word_share)
-    if not often:
-        return ""
-    words = listing(dict.fromkeys(note.word for note in often))
-    each = [f"{note.name!r} ({percent(note.word_share)} of rows)" for note in often]
-    said = f"{words} {'is' if ',' not in words else 'are'} taken as missing"
-    return f"{said}: in {names_of(each, quoted=True)}; write it otherwise where it is a level."
 
 
 def _why_dropped(distinct: int) -> str:

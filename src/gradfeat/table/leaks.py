@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.drawing.numbers import listed, percent
+from gradfeat.table.results import NEARLY_ALL
 from gradfeat.table.row_sample import is_numbers
 
 Floats = NDArray[np.float64]
@@ -92,7 +93,7 @@ def about_leaks(
     one = len(found) == 1
     it, verb = ("it", "is") if one else ("they", "are")
     leaves = f"--ignore {next(iter(found))!r} leaves it out"
-    says = f"alone explain{'s' * one} nearly all of" if most >= LEAK else f"follow{'s' * one}"
+    says = f"alone explain{'s' * one} {NEARLY_ALL}" if most >= LEAK else f"follow{'s' * one}"
     return [
         f"{names_of([*found.values()], quoted=True)} {says} {target!r}: if {it} {verb} known only "
         f"once {target!r} is, the scores below are of no use; "

@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.rows.sources.tables import Tables, selected
-from gradfeat.table.reading.masked import Masking
+from gradfeat.table.reading.masked import DistinctTexts, Masking
 from gradfeat.table.reading.number_formats import LARGEST, MARKERS, taken_apart
-from gradfeat.table.reading.numbers import DistinctTexts, NumberPlan, find_numbers
+from gradfeat.table.reading.numbers import NumberPlan, find_numbers
 from gradfeat.table.reading.plan import as_text, has_digits
 from gradfeat.table.row_sample import column_of
 from gradfeat.table.statistic_rows import statistic_rows, step_of

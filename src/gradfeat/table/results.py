@@ -185,6 +185,10 @@ class FirstStep:
     signed: tuple[bool, ...] = ()
 
 
+#: What remarks say of columns that alone explain the target.
+NEARLY_ALL = "nearly all of"
+
+
 @dataclass(frozen=True)
 class Remark:
     """A sentence on data or fits: before the verdict, last, or last and on the page alone."""

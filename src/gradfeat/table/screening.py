@@ -186,13 +186,27 @@ def _about_copies(inputs: pd.DataFrame) -> list[str]:
         exact, unit = same + repr([*values[:3]]).encode(), _without_unit(column)
         if exact in first and column.equals(inputs[first[exact]]):
             copies.append(f"{str(name)!r} of {first[exact]!r}")
-        elif same in first and 2 * len(values) <= len(column):
+        elif same in first and _stand_for_each_other(column, column_of(inputs, first[same])):
             copies.append(f"{str(name)!r} of {first[same]!r}, written otherwise")
         elif unit in first:
             copies.append(f"{str(name)!r} of {first[unit]!r} in another unit")
         for key in (same, exact, unit):
             first.setdefault(key, str(name))
     return [f"Columns that are copies: {names_of(copies, quoted=True)}."] if copies else []
+
+
+def _stand_for_each_other(one: pd.Series, other: pd.Series) -> bool:
+    """Whether each value of a column goes with one of the other, and that tells something.
+
+    Nothing is told by values most of which come once, nor by two measures of subjects that come
+    again: of two columns of numbers the larger has to be the larger, or the smaller, in both.
+    """
+    pairs = pd.DataFrame({"one": one, "other": other}).dropna()
+    each = pairs.drop_duplicates().sort_values("one")
+    if 2 * len(each) > len(pairs):
+        return False
+    ordered = each["other"].is_monotonic_increasing or each["other"].is_monotonic_decreasing
+    return ordered or not (is_numbers(one) and is_numbers(other))
 
 
 def _without_unit(column: pd.Series) -> bytes:

@@ -274,7 +274,7 @@ def predict(
     data: Annotated[
         str, typer.Argument(help="A table with the columns of the training table; also a folder.")
     ],
-    out: Annotated[Path, typer.Option(help="File to write: CSV, .tsv, .jsonl or .parquet.")],
+    out: Annotated[Path, typer.Option(help="File: CSV, .tsv, .jsonl or .parquet; - prints.")],
     keep: Annotated[
         list[str] | None,
         typer.Option(

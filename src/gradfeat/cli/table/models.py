@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from gradfeat.cli.table.card import directions, shares_of_slope, slopes_table
@@ -39,14 +40,23 @@ def predict_table(
     text: TextOptions,
     strict: bool,
 ) -> None:
-    """Write predictions for the rows of a table as CSV, or in the format that `out` says."""
+    """Write predictions for the rows of a table as CSV, or in the format that `out` says.
+
+    ``-`` is the standard output, to which all of them are written once they are there.
+    """
     refuse_format(out)
-    table_model, console = load_table_model(model), Terminal()
-    check_output(out, data, model_file(model))
+    printed = str(out) in ("-", "/dev/stdout")
+    table_model, console = load_table_model(model), Terminal(stderr=printed)
+    if not printed:
+        check_output(out, data, model_file(model))
     predictor = Predictor(table_model, keep, interval, strict)
     table = tables(data, text=table_model.text(text))
-    rows = write_predictions(predictor.frames(table), out)
-    console.say(f"{rows:,} predictions of {table_model.target}: {with_link(out)}")
+    with TemporaryDirectory() as folder:
+        rows = write_predictions(predictor.frames(table), Path(folder, "rows") if printed else out)
+        if printed:
+            sys.stdout.write(Path(folder, "rows").read_text())
+    where = "the standard output" if printed else with_link(out)
+    console.say(f"{rows:,} predictions of {table_model.target}: {where}")
     if interval is not None:
         about = table_model.target, table_model.classes, len(table_model.held)
         console.say(interval_sentence(*about, interval))

@@ -15,24 +15,28 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from gradfeat.drawing.numbers import listed, percent
+from gradfeat.rows.sources.words import MISSING_WORDS
 from gradfeat.table.reading.clocks import DurationPlan, find_clock, find_digits_clock
 from gradfeat.table.reading.date_cells import Short
 from gradfeat.table.reading.dates import DateOrder, DatePlan, DateTexts, stored_plan
-from gradfeat.table.reading.number_formats import LARGE, taken_apart, written_for_missing
+from gradfeat.table.reading.masked import LARGE, DistinctTexts, written_for_missing
+from gradfeat.table.reading.number_formats import EITHER, taken_apart
 from gradfeat.table.reading.numbers import (
-    DistinctTexts,
     NumberPlan,
     find_numbers,
     stored_numbers,
 )
 from gradfeat.table.reading.parts import doubt, find_parts, in_two_orders, zero_padded
 from gradfeat.table.reading.plan import (
+    NONE,
     TRUTH,
     ColumnPlan,
     TwoLevels,
+    as_text,
     cell_text,
     content,
     has_digits,
+    level_text,
     levels_plan,
     most_levels,
 )
@@ -76,6 +80,11 @@ def plan_columns(
     known = _conventions(telling, written, decimal)
 
     def plan(name: str, column: pd.Series) -> ColumnPlan:
+        found = first_plan(name, column)
+        none = found.kind in ("category", "yes/no") and none_is_level(column)
+        return _with_none(name, column) if none else found
+
+    def first_plan(name: str, column: pd.Series) -> ColumnPlan:
         if name in category:
             found = DistinctTexts.of(cell_text(column))
             return levels_plan(name, found.counts, found.texts)
@@ -96,6 +105,22 @@ def plan_column(
     return plan_columns({name: column}, dates, decimal)[0]
 
 
+def none_is_level(column: pd.Series) -> bool:
+    """Whether None stands beside NA or another such word, which says what is missing there.
+
+    >>> none_is_level(pd.Series(["Driver", "None", "NA"])), none_is_level(pd.Series(["a", "None"]))
+    (True, False)
+    """
+    words = {*as_text(column).dropna().unique()} & MISSING_WORDS
+    return NONE in words and len(words) > 1
+
+
+def _with_none(name: str, column: pd.Series) -> ColumnPlan:
+    """The plan of levels of which None is one."""
+    found = DistinctTexts.of(level_text(column, [NONE]))
+    return levels_plan(name, found.counts, found.texts)
+
+
 def _is_text(column: pd.Series) -> bool:
     string = types.is_string_dtype(column.dtype) and column.dtype != object
     return string or (column.dtype in ("category", object) and content(column) not in _NO_TEXT)
@@ -109,10 +134,12 @@ def _conventions(
         plan = find_numbers(name, found)
         if plan and not plan.format.plain and plan.otherwise is None:
             mark, cells = plan.format.decimal, map(taken_apart, found.texts)
-            told |= {mark} if any(cell and mark in cell.body for cell in cells) else set()
+            used = any(cell and {*mark} & {*cell.body} for cell in cells)
+            told |= {mark} if used else set()
     evidence = [w.evidence for w in written.values() if w and w.evidence]
     orders: set[DateOrder] = {e.order for e in evidence if e.order}
     mark = next(iter(told)) if len(told) == 1 else "" if told else decimal
+    mark = EITHER if EITHER in told else mark
     return Conventions(mark, bool(told), orders.pop() if len(orders) == 1 else "")
 
 

@@ -1,4 +1,4 @@
-"""Tables with some cells or rows empty."""
+"""Tables with some cells or rows empty, and texts of a column that are mostly of one kind."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gradfeat.drawing.numbers import percent
 from gradfeat.errors import TableError
 from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.tables import Cells, Tables, selected
 from gradfeat.rows.sources.text_options import TextOptions
-from gradfeat.rows.sources.words import near_names
-from gradfeat.table.reading.number_formats import NumberFormat
-from gradfeat.table.reading.plan import as_text
+from gradfeat.rows.sources.words import listing, near_names
+from gradfeat.table.leaks import names_of
+from gradfeat.table.reading.number_formats import MARKERS, ONE_STRAY_IN, NumberFormat
+from gradfeat.table.reading.plan import Floats, as_text
+from gradfeat.table.results import ColumnNote
 
 
 class Masking(ABC):
@@ -167,3 +170,73 @@ def far_from(values: NDArray[np.float64], ends: tuple[float, ...]) -> tuple[NDAr
         f"beyond {low:g} to {high:g}, all of the training rows, by over {_FAR_RANGES} such ranges"
     )
     return (values < low - far) | (values > high + far), words
+
+
+#: Fewest cells of which one may be a stray.
+_FEWEST_WITH_STRAY = 4
+
+
+@dataclass(frozen=True)
+class DistinctTexts:
+    """The distinct texts of a column with their counts."""
+
+    texts: tuple[str, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: pd.Series) -> DistinctTexts:
+        """Those of texts with None for what is missing."""
+        found = text.value_counts(sort=False)
+        return cls(tuple(map(str, found.index)), tuple(int(n) for n in found))
+
+    def mostly(self, values: Floats) -> bool:
+        """Whether the texts are what gives `values` (k,), but for a few strays.
+
+        Markers of missing values aside, at most one cell in ten is a stray (a single one where
+        there are at least four cells), and there are two values.
+        """
+        strays = self.strays(values)
+        known = sum(n for n, value in zip(self.counts, values, strict=True) if not np.isnan(value))
+        few = not strays or (
+            sum(strays.values()) * ONE_STRAY_IN <= known + sum(strays.values())
+            or (sum(strays.values()) == 1 and known + 1 >= _FEWEST_WITH_STRAY)
+        )
+        distinct = len(np.unique(values[~np.isnan(values)]))
+        return few and distinct >= (1 if len(self.texts) == distinct else 2)
+
+    def strays(self, values: Floats) -> dict[str, int]:
+        """What has no value and is no marker of missing values either, with counts."""
+        each = zip(self.texts, self.counts, values, strict=True)
+        return {t: n for t, n, v in each if np.isnan(v) and t.casefold() not in MARKERS}
+
+
+#: Numbers that stand for a missing one, and those from this size on.
+_EXTREMES, LARGE = {-1.0, -128.0, 255.0, 65535.0, 4294967295.0}, 1e19
+_EXTREMES |= {32767.0, -32768.0, 2147483647.0, -2147483648.0}
+
+
+def written_for_missing(value: float) -> bool:
+    """Whether it is -1, huge, an extreme of integers, all nines, -9.99, 97 or 998, 88 or 888."""
+    digits = f"{abs(value):.10g}".replace(".", "")
+    nines = {*digits[:-1]} <= {"9"} and digits[-1] in ("6789" if len(digits) > 1 else "9")
+    nines |= {*digits} == {"8"} and len(digits) > 1
+    return value in _EXTREMES or abs(value) >= LARGE or (nines and (value % 1 == 0 or value < 0))
+
+
+#: Share of rows without a value from which a column marks them, or a word for them is told.
+MISSING_SHARE = 0.05
+
+
+def about_words(notes: Sequence[ColumnNote]) -> str:
+    """That words are taken as missing where they are as frequent as levels; "" for none.
+
+    >>> about_words([ColumnNote("drink", "category", 2, 30, "", word="None", word_share=0.3)])
+    "'None' is taken as missing: in 'drink' (30 % of rows); write it otherwise where it is a level."
+    """
+    often = sorted((n for n in notes if n.word_share >= MISSING_SHARE), key=lambda n: -n.word_share)
+    if not often:
+        return ""
+    words = listing(dict.fromkeys(note.word for note in often))
+    each = [f"{note.name!r} ({percent(note.word_share)} of rows)" for note in often]
+    said = f"{words} {'is' if ',' not in words else 'are'} taken as missing"
+    return f"{said}: in {names_of(each, quoted=True)}; write it otherwise where it is a level."

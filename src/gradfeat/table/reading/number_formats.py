@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradfeat.table.reading.units import (
+    FACTOR,
+    FACTORS,
+    FACTORS_OF_MONEY,
     MEASURE,
     MONEY,
     PARTS,
@@ -56,14 +59,6 @@ FRACTION = "fraction"
 #: Cells that say in a word or a sign that there is no number.
 MARKERS = frozenset(word.replace("_", " ") for word in _WORDS.split())
 
-#: Words and letters for powers of ten behind digits, as in $110.5M.
-_SCALES = {word: float(power) for power, words in {
-    "1e3": "k K Tsd. thousand Thousand", "1e5": "lakh Lakh lakhs Lakhs lac Lac",
-    "1e6": "M mn Mio Mio. million Million", "1e7": "crore Crore crores Crores",
-    "1e9": "B bn Mrd Mrd. billion Billion"}.items() for word in words.split()}  # fmt: skip
-_SCALE = "|".join(re.escape(word) for word in sorted(_SCALES, key=len, reverse=True))
-#: Such letters behind money alone: 5 m are metres, and 12.50 Cr are a credit.
-_SCALES |= (_SCALES_OF_MONEY := {"m": 1e6, "Cr": 1e7})
 #: What says of a number that it is about so much, a limit, or has a note.
 _MARKED = r"(?:(?i:ca|c|circa|approx|about|est)\b\.?|[<>]=?)\s*"
 _FLAG = r"\s(?P<flag>[bdeprsuz]{1,2})(?!\w)"  # of statistical offices: estimated, provisional, ...
@@ -74,7 +69,8 @@ _ACCOUNT = re.compile(rf"({SIGNS}|{MONEY})?\s?\(([^()]+)\)\s?({SIGNS})?")
 _CELL = re.compile(
     rf"(?P<mark>{_MARKED})?(?P<open>\()?\s*~?\s*(?P<sign>[+-])?\s*(?P<before>{SIGNS}|{MONEY})?"
     rf"\s*(?P<inner>[+-])?\s*(?P<body>[\d.,][\d.,'_ ]*?(?:[eE][+-]?\d+)?)"
-    rf"(?:\s*(?P<scale>{_SCALE}|(?(before)(?:{'|'.join(_SCALES_OF_MONEY)})|(?!)))(?![^\W_]))?"
+    rf"(?:\s*(?P<scale>{FACTOR}|(?(before)(?:{'|'.join(FACTORS_OF_MONEY)})|(?!)))"
+    rf"(?:(?<=[千천万萬만亿億억])|(?![^\W_])))?"
     rf"(?P<trailing>-)?(?:{_FLAG})?\s*(?P<after>{SIGNS}|\+|{MEASURE})?(?:{PER})?\s*(?P<close>\))?"
     rf"(?P<note>{_NOTE})?"
 )
@@ -102,9 +98,10 @@ def spelt_plainly(text: str) -> str:
 
 @dataclass(frozen=True)
 class WrittenNumber:
-    """A cell taken apart: sign, unit ("" for none), digits with separators, power of ten.
+    """A cell taken apart: sign, unit ("" for none), digits with separators, factor.
 
-    `note`: what stands beside the number and is left out.
+    `note`: what stands beside the number and is left out; `word`: whether a word says the factor,
+    and no letter, as of codes.
     """
 
     sign: float
@@ -112,6 +109,7 @@ class WrittenNumber:
     body: str
     scale: float = 1.0
     note: str = ""
+    word: bool = False
 
 
 @lru_cache(1 << 14)  # from its format to its values a column is taken apart several times
@@ -146,9 +144,9 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     sign = -1.0 if m["open"] is not None or signs == ["-"] else 1.0
     note = " ".join(m[part].strip() for part in ("mark", "flag", "note") if m[part])
     note = FRACTION if "/" in cell and "/" not in plain else note
-    scale = _SCALES.get(m["scale"] or "", 1.0)
+    scale, word = FACTORS.get(m["scale"] or "", 1.0), m["scale"] or ""
     unit = unit_words(units[0], m["per"]) if units else ""
-    return WrittenNumber(sign, unit, body, scale, note)
+    return WrittenNumber(sign, unit, body, scale, note, len(word) > 1 or not word.isascii())
 
 
 def _is_code(m: re.Match[str], body: str) -> bool:
@@ -161,10 +159,10 @@ def _is_code(m: re.Match[str], body: str) -> bool:
 class NumberFormat:
     """What stands between thousands ("" for nothing) and before decimals, and the unit.
 
-    A cell that does not follow it is read where it can be only one number: ``1,5`` is 1.5 where
-    points are expected, ``1,234`` may be two numbers and is none. Percent are hundredths; letters
-    such as K and M are powers of ten where the format is `scaled`. `bare`: how many percent 1 is
-    without a sign, 0 where such cells are none.
+    Before decimals ``.,`` is either. A cell that does not follow it is read where it can be only
+    one number: ``1,5`` is 1.5 where points are expected, ``1,234`` may be two numbers and is none.
+    Percent are hundredths; letters and words such as K, million and dozen multiply where the format
+    is `scaled`. `bare`: how many percent 1 is without a sign, 0 where such cells are none.
     """
 
     thousands: str = ""
@@ -213,7 +211,7 @@ class NumberFormat:
             return None
         if self.thousands:
             body = body.replace(self.thousands, "")
-        return float(body.replace(self.decimal, "."))
+        return float(body.replace(self.decimal[-1], "."))
 
     def follows(self, body: str) -> bool:
         """Whether digits with separators are written so: 7,265E4 has no thousands, as it has E."""
@@ -226,10 +224,10 @@ class NumberFormat:
         said = [name_of(self.unit)] if self.unit else []
         if self.thousands:
             said.append(f"with {self.thousands.replace(' ', 'a blank')} between thousands")
-        if self.decimal == ",":
-            said.append("with , before decimals")
+        if self.decimal != ".":
+            said.append(f"with {' or '.join(self.decimal)} before decimals")
         if self.scaled:
-            said.append("K, M and B as powers of ten")
+            said.append("multiplied by what K, million, dozen or the like say")
         return ", ".join(said)
 
 
@@ -245,13 +243,9 @@ def _pattern(thousands: str, decimal: str) -> re.Pattern[str]:
         whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:{t}\d{{3}})+)"
         if thousands == ",":  # lakhs and crores are groups of two
             whole = rf"(?:{whole}|[1-9]\d?(?:,\d\d)+,\d{{3}})"
-    d = re.escape(decimal)
+    d = f"[{re.escape(decimal)}]"
     return re.compile(rf"(?:{whole}(?:{d}\d*)?|{d}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
-
-#: Numbers that stand for a missing one, and those from this size on.
-_EXTREMES, LARGE = {-1.0, -128.0, 255.0, 65535.0, 4294967295.0}, 1e19
-_EXTREMES |= {32767.0, -32768.0, 2147483647.0, -2147483648.0}
 
 #: What may stand between the digits of a number.
 SEPARATORS = ".,' _"
@@ -282,6 +276,8 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
 
     Where commas may stand between thousands or before decimals all over, they stand before
     decimals if other columns of the table have them so (`decimals` is ","), else between thousands.
+    Where some cells surely have points before decimals and others commas, as files of two writers
+    do, no cell has thousands; `decimals` is ".,", where other columns tell so.
 
     >>> find_format(["5.123,45", "7"], [1, 1]).format == NumberFormat(".", ",")
     True
@@ -296,11 +292,36 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
         votes = {f: sum(n for cell, n in numbers if f.follows(cell.body)) for f in FORMATS}
         best = min(FORMATS, key=lambda f: (-votes[f], f.decimal != (decimals or f.decimal)))
         other = _other(best, votes)
-        if best.thousands and _no_thousands(best, [cell.body for cell, _ in numbers]):
+        if _either_decimal(numbers, decimals == EITHER):
+            best, other = NumberFormat("", EITHER), None
+        elif best.thousands and _no_thousands(best, [cell.body for cell, _ in numbers]):
             best = replace(best, thousands="")
     unit, bare = _percent(unit, [(c, n) for c, n in numbers if best.follows(c.body)], best)
     best = replace(best, unit=unit, scaled=scaled, bare=bare)
     return FoundFormat(best, other and replace(other, unit=unit, scaled=scaled, bare=bare))
+
+
+#: Points before decimals in some cells, commas in others.
+EITHER = ".,"
+
+
+def _either_decimal(numbers: Sequence[tuple[WrittenNumber, int]], told: bool) -> bool:
+    """Whether cells have a point or a comma before decimals, each of them in some.
+
+    Surely before decimals is a mark that not three digits follow, or that follows a 0; it is there
+    in one in ten of the cells with that mark. Where that is `told`, three digits may follow in all.
+    """
+    marked = Counter[tuple[str, bool]]()
+    for cell, count in numbers:
+        marks = [c for c in cell.body if c in SEPARATORS]
+        if len(marks) > 1 or {*marks} - {*EITHER}:
+            return False
+        if marks:
+            whole, _, after = cell.body.partition(marks[0])
+            marked[marks[0], len(after) != 3 or not whole.strip("0") or len(whole) > 3] += count
+    sure = (ONE_STRAY_IN * marked[m, True] >= marked[m, True] + marked[m, False] for m in EITHER)
+    there = all(marked[m, True] + (told and marked[m, False]) for m in EITHER)
+    return there and (told or all(sure))
 
 
 def _no_thousands(written: NumberFormat, bodies: Sequence[str]) -> bool:
@@ -340,12 +361,13 @@ def _percent(
 
 
 def _scaled(numbers: Sequence[tuple[WrittenNumber, int]]) -> bool:
-    """Whether letters such as M are powers of ten, and no codes such as 2B beside 02.
+    """Whether letters such as M multiply, and are no codes such as 2B beside 02.
 
-    They are where a number with such a letter has decimals or is money, and where all have one.
+    They do where a number with such a letter has decimals or is money, where all have one, and
+    where a word says it.
     """
     scaled = [cell for cell, _ in numbers if cell.scale != 1]
-    telling = any(set(c.body) & set(".,") or is_money(c.unit) for c in scaled)
+    telling = any(c.word or set(c.body) & set(".,") or is_money(c.unit) for c in scaled)
     return telling or (bool(scaled) and len({cell.scale for cell, _ in numbers}) == 1)
 
 
@@ -375,11 +397,3 @@ def _other(best: NumberFormat, votes: dict[NumberFormat, int]) -> NumberFormat |
     }
     other = pair.get(best)
     return None if other is None or votes[other] < votes[best] else other
-
-
-def written_for_missing(value: float) -> bool:
-    """Whether it is -1, huge, an extreme of integers, all nines, -9.99, 97 or 998, 88 or 888."""
-    digits = f"{abs(value):.10g}".replace(".", "")
-    nines = {*digits[:-1]} <= {"9"} and digits[-1] in ("6789" if len(digits) > 1 else "9")
-    nines |= {*digits} == {"8"} and len(digits) > 1
-    return value in _EXTREMES or abs(value) >= LARGE or (nines and (value % 1 == 0 or value < 0))

@@ -15,18 +15,16 @@ from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.rows.sources.words import numbered_on, written_twice
-from gradfeat.table.reading.masked import far_from
+from gradfeat.table.reading.masked import DistinctTexts, far_from, written_for_missing
 from gradfeat.table.reading.number_formats import (
     FRACTION,
     LARGEST,
-    MARKERS,
     ONE_STRAY_IN,
     PLAIN,
     FoundFormat,
     NumberFormat,
     find_format,
     taken_apart,
-    written_for_missing,
 )
 from gradfeat.table.reading.plan import (
     ColumnPlan,
@@ -40,9 +38,6 @@ from gradfeat.table.reading.plan import (
 )
 from gradfeat.table.reading.units import FEET, PARTS, is_money
 from gradfeat.table.results import Kind
-
-#: Fewest cells of which one may be a stray.
-FEWEST_WITH_STRAY = 4
 
 #: Up to so many distinct whole numbers a word that occurs again is one more level.
 FEW_NUMBERS = 20
@@ -75,7 +70,8 @@ class NumberPlan(ColumnPlan):
     `codes`: whether it is called as codes are; `noted`: one that has a note, such as ``<5`` or
     ``12*``, or is a fraction; `no_decimals`: the mark before decimals where training cells have
     only the one between thousands: beside 37,500 nothing tells whether 41.250 is 41250; `ends`:
-    least and largest of the training rows; `truth`: whether all of them are 0 or 1.
+    least and largest of the training rows; `truth`: whether all of them are 0 or 1; `no_unit`: a
+    cell without the unit that others have, which is no money.
 
     Numbers beyond 1e150 are missing: the squares that every score and figure takes stay finite.
     """
@@ -90,6 +86,7 @@ class NumberPlan(ColumnPlan):
     no_decimals: str = ""
     ends: tuple[float, float] | tuple[()] = ()
     truth: bool = False
+    no_unit: str = ""
 
     @classmethod
     def of(cls, name: str, values: Floats, **what: Any) -> NumberPlan:
@@ -110,6 +107,11 @@ class NumberPlan(ColumnPlan):
         if self.format.bare:
             taken = "as per cent" if self.format.bare == 1 else "as shares of 1"
             said.append(f"Numbers of {self.name!r} without {self.format.unit} are taken {taken}.")
+        if self.no_unit:
+            said.append(
+                f"Some cells of {self.name!r} have {self.format.unit!r} behind the number and "
+                f"others, as {self.no_unit!r}, have not: all are taken as of one unit."
+            )
         if self.noted:
             value = f"{self.format.read([self.noted])[0]:.10g}"
             level = (
@@ -230,40 +232,6 @@ class NumberPlan(ColumnPlan):
         return "as it is" if self.format == PLAIN else f"as it is, read {self.format.words}"
 
 
-@dataclass(frozen=True)
-class DistinctTexts:
-    """The distinct texts of a column with their counts."""
-
-    texts: tuple[str, ...]
-    counts: tuple[int, ...]
-
-    @classmethod
-    def of(cls, text: pd.Series) -> DistinctTexts:
-        """Those of texts with None for what is missing."""
-        found = text.value_counts(sort=False)
-        return cls(tuple(map(str, found.index)), tuple(int(n) for n in found))
-
-    def mostly(self, values: Floats) -> bool:
-        """Whether the texts are what gives `values` (k,), but for a few strays.
-
-        Markers of missing values aside, at most one cell in ten is a stray (a single one where
-        there are at least four cells), and there are two values.
-        """
-        strays = self.strays(values)
-        known = sum(n for n, value in zip(self.counts, values, strict=True) if not np.isnan(value))
-        few = not strays or (
-            sum(strays.values()) * ONE_STRAY_IN <= known + sum(strays.values())
-            or (sum(strays.values()) == 1 and known + 1 >= FEWEST_WITH_STRAY)
-        )
-        distinct = len(np.unique(values[~np.isnan(values)]))
-        return few and distinct >= (1 if len(self.texts) == distinct else 2)
-
-    def strays(self, values: Floats) -> dict[str, int]:
-        """What has no value and is no marker of missing values either, with counts."""
-        each = zip(self.texts, self.counts, values, strict=True)
-        return {t: n for t, n, v in each if np.isnan(v) and t.casefold() not in MARKERS}
-
-
 def find_numbers(
     name: str, found: DistinctTexts, decimal: str = "", sure: bool = True
 ) -> NumberPlan | None:
@@ -295,6 +263,7 @@ def find_numbers(
     mark = written.format.decimal if written.format.thousands else ""
     whole = not any(mark and mark in body for body in bodies)
     about = {"format": written.format, "otherwise": otherwise, "noted": _noted(found, values)}
+    about |= {"no_unit": _without_unit(found, values, written.format.unit)}
     return NumberPlan.of(name, values, **about, no_decimals=mark * whole)
 
 
@@ -353,6 +322,14 @@ def _notes(found: DistinctTexts, values: Floats) -> dict[str, str]:
     read = [text for text, v in zip(found.texts, values, strict=True) if not np.isnan(v)]
     cells = [(text, cell) for text in reversed(read) if (cell := taken_apart(text))]
     return {cell.note: text for text, cell in cells}
+
+
+def _without_unit(found: DistinctTexts, values: Floats, unit: str) -> str:
+    """A cell that has no unit where others have one other than money and percent; "" for none."""
+    if not unit or is_money(unit) or unit in PARTS:
+        return ""
+    read = (text for text, v in zip(found.texts, values, strict=True) if not np.isnan(v) and v)
+    return next((text for text in read if (c := taken_apart(text)) and not c.unit), "")
 
 
 def _noted(found: DistinctTexts, values: Floats) -> str:

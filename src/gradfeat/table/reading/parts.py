@@ -19,8 +19,8 @@ from gradfeat.drawing.numbers import percent
 from gradfeat.rows.sources.words import counted, listing
 from gradfeat.table.reading.date_cells import written_dates
 from gradfeat.table.reading.dates import calendar
+from gradfeat.table.reading.masked import DistinctTexts
 from gradfeat.table.reading.number_formats import MARKERS, SPELT, NumberFormat, taken_apart
-from gradfeat.table.reading.numbers import DistinctTexts
 from gradfeat.table.reading.plan import (
     EncodedColumn,
     Floats,

@@ -46,6 +46,8 @@ def _without_its_folder() -> Iterator[None]:
 with _without_its_folder():
     from skrub import MinHashEncoder
 
+#: A word for missing values that may be a level: no airbags, no treatment.
+NONE = "None"
 #: Characters that nobody sees, and blanks of all kinds.
 _UNSEEN = dict.fromkeys([0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, 0xAD]) | dict.fromkeys(
     [0xA0, 0x2007, 0x2009, 0x202F], " "
@@ -60,15 +62,6 @@ def content(column: pd.Series) -> str:
     if types.is_numeric_dtype(column.dtype):
         return "complex" if types.is_complex_dtype(column.dtype) else "floating"
     return types.infer_dtype(column, skipna=True)
-
-
-def refuse_complex(frame: pd.DataFrame) -> None:
-    """Refuse a table with complex numbers."""
-    for name, dtype in frame.dtypes.items():
-        if types.is_complex_dtype(dtype):
-            raise TableError(
-                f"Column {name!r} holds complex numbers: give two columns of their parts."
-            )
 
 
 def as_text(column: pd.Series) -> pd.Series:
@@ -93,6 +86,13 @@ def cell_text(column: pd.Series) -> pd.Series:
     text = as_text(column)
     gaps = text.isin(MISSING_WORDS)
     return text.mask(gaps, None) if gaps.any() else text
+
+
+def level_text(column: pd.Series, levels: Sequence[str]) -> pd.Series:
+    """:func:`cell_text` of a column of levels, of which the word None may be one."""
+    text = cell_text(column)
+    none = as_text(column) == NONE if NONE in levels else text.isna() & False
+    return text.mask(none, NONE) if none.any() else text
 
 
 def has_digits(texts: Iterable[str]) -> bool:
@@ -306,7 +306,7 @@ class TwoLevels(UnambiguousText):
     levels: tuple[str, ...] = TRUTH
 
     def encode(self, column: pd.Series) -> EncodedColumn:
-        text = cell_text(column)
+        text = level_text(column, self.levels)
         values = by_distinct(text, lambda texts: codes_of(self.levels, texts))
         lost, truth = np.isnan(values), truths(np.array(self.levels, dtype=object))
         said = by_distinct(text.where(lost, None), truths) if np.ptp(truth) == 1 else truth[:0]
@@ -331,7 +331,7 @@ class Levels(UnambiguousText):
     levels: tuple[str, ...]
 
     def encode(self, column: pd.Series) -> EncodedColumn:
-        text = cell_text(column)
+        text = level_text(column, self.levels)
         codes = by_distinct(text, lambda texts: codes_of(self.levels, texts))
         parts = {f"_{x}": (codes == code).astype(float) for code, x in enumerate(self.levels)}
         unread = unread_cells(self.name, text, np.isnan(codes), "value seen in training")

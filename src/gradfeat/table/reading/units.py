@@ -10,6 +10,20 @@ FEET = "ft in"
 #: And of 2000/01.
 SEASON = "yyyy/yy"
 
+#: Words and letters behind digits that multiply them, as in $110.5M, in many languages.
+FACTORS = {word.replace("_", " "): float(factor) for factor, words in {
+    "1e3": "k K Tsd. thousand Thousand thousands mille milliers mila tys. tys тыс. тыс тысяч 千 천",
+    "1e4": "万 萬 만", "1e5": "lakh Lakh lakhs Lakhs lac Lac लाख",
+    "1e6": "M mn Mio Mio. million Million millions Millionen millones milhões milioni mln mln. млн "
+           "млн. 百万 百萬 백만 مليون",
+    "1e7": "crore Crore crores Crores 千万 千萬 천만", "1e8": "亿 億 억",
+    "1e9": "B bn bln Mrd Mrd. billion Billion billions Milliarde Milliarden milliard milliards mld "
+           "mld. miliardi mil_millones млрд млрд.",
+    "1e12": "tn trillion Trillion trillions", "12": "dozen Dozen dozens doz doz. dz dz. Dutzend",
+}.items() for word in words.split()}  # fmt: skip
+FACTOR = "|".join(re.escape(word) for word in sorted(FACTORS, key=len, reverse=True))
+#: Such letters behind money alone: 5 m are metres, and 12.50 Cr are a credit.
+FACTORS |= (FACTORS_OF_MONEY := {"m": 1e6, "Cr": 1e7})
 #: Currencies and percent, which may stand before a number.
 SIGNS = (
     r"(?:US|A|C|HK|NZ|R)?\$|[€£¥฿₠-₿﷼%]"
