@@ -454,5 +454,5 @@ def test_numbers_of_half_precision_are_screened_without_a_warning():
 def test_a_column_without_a_value_is_left_out_as_such():
     frame = pd.DataFrame({"x": np.arange(80) % 7, "gap": [None] * 80, "one": [1] * 80})
     said = " ".join(screen(frame, np.arange(80.0), "y", 0, 80, False).remarks)
-    assert "Left out, without a value in any row: 'gap'." in said
+    assert "Left out, without a value in training rows: 'gap'." in said
     assert "Left out, the same in every row: 'one'." in said

@@ -13,7 +13,7 @@ from pandas.api import types
 
 from gradfeat.errors import TableError
 from gradfeat.rows.sources.open import tables
-from gradfeat.rows.sources.tables import Cells, Tables, held
+from gradfeat.rows.sources.tables import Cells, Tables, held, of_64_bits
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 
 
@@ -92,7 +92,7 @@ def _own_type(column: pd.Series) -> pd.Series:
             return column.astype(kind.newbyteorder("="))
         case kind if str(kind).endswith("[pyarrow]"):
             return pd.Series(pa.array(column).to_pandas().to_numpy(), column.index)
-    return column
+    return of_64_bits(column)
 
 
 def refuse_complex(frame: pd.DataFrame) -> None:

@@ -98,7 +98,7 @@ def screen(
     telling = [n for n in others if n not in numbers and n not in again]
     sentences = [n for n in texts if n in telling and _many(column_of(inputs, n))]
     remarks = [
-        *([f"Left out, without a value in any row: {names_of(empty)}."] if empty else []),
+        *([f"Left out, without a value in training rows: {names_of(empty)}."] if empty else []),
         *([f"Left out, the same in every row: {names_of(alike)}."] if alike else []),
         *about_identifiers(found, bool(left_out), option),
         *about_order(numbers, alone, target),

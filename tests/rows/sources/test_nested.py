@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gradfeat import compare
 from gradfeat.errors import SourceError, TableError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import held
@@ -83,3 +84,22 @@ def test_a_column_of_objects_and_other_values_is_refused(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"x": {"a": 1}}\n{"x": 3}\n')
     with pytest.raises(SourceError, match="column 'x' holds objects in some rows and 3 in another"):
         held(tables(tmp_path / "t.jsonl"))
+
+
+@pytest.mark.parametrize("road", ["file", "frame"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_whole_numbers_of_any_length_are_read(tmp_path, road, stream):
+    rng = np.random.default_rng(0)
+    rows = [{"x": x, "y": 2 * x, "id": 10**25 + i} for i, x in enumerate(rng.normal(size=60))]
+    rows[7]["id"] = 10**400
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    table = str(tmp_path / "t.json") if road == "file" else pd.DataFrame(rows)
+    found = compare(table, "y", methods=["linear"], time=3, stream=stream)
+    assert found.table["R2"][0] > 0.99
+
+
+def test_names_that_differ_in_case_alone_are_told(tmp_path):
+    rows = [{("x", "X")[i % 2]: i, "y": i} for i in range(40)]
+    assert written(tmp_path, rows, "JSON lines").remarks == (
+        "columns differ in case alone: 'x', 'X'",
+    )

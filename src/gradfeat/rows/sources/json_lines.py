@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,9 +19,10 @@ from ...errors import SourceError
 from ..source import PIECE_ROWS
 from .files import Paths, find_files
 from .records import line_ends, not_blank
+from .tables import of_64_bits
 from .text import BOM, Layout, TextFile, TextTables, open_text, records
 from .text_options import TextOptions
-from .words import expanded_remark, first_and_more
+from .words import expanded_remark, first_and_more, listing
 
 
 class _RepeatedName(ValueError):
@@ -39,7 +41,10 @@ class JsonLayout(Layout):
     @property
     def remarks(self) -> tuple[str, ...]:
         apart = tuple(f"{name}." for name in self.objects)
-        return expanded_remark([name for name in self.names if name.startswith(apart)])
+        said = expanded_remark([name for name in self.names if name.startswith(apart)])
+        folded = Counter(name.casefold() for name in self.names)
+        alike = [name for name in self.names if folded[name.casefold()] > 1]
+        return (*said, *([f"columns differ in case alone: {listing(alike)}"] if alike else []))
 
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
         """Every line end: JSON writes those in text as ``\\n``. Of a list the ends of objects."""
@@ -67,7 +72,9 @@ class JsonLayout(Layout):
         if self.objects:
             where = f"'{name}', from line {line:,}"
             records = [_expanded(record, self.objects, where) for record in records]
-        return pd.DataFrame(records, columns=list(self.selected))
+        frame = pd.DataFrame(records, columns=list(self.selected))
+        wide = {str(n): of_64_bits(column) for n, column in frame.items() if column.dtype == object}
+        return frame.assign(**wide) if wide else frame
 
     def as_list(self, data: bytes) -> bytes:
         """Records as one JSON list, which is read in one go."""

@@ -9,8 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, cast
 
+import numpy as np
 import pandas as pd
 import torch
+from pandas.api.types import infer_dtype
 from pandas.core.util.hashing import hash_pandas_object
 
 from ...errors import SourceError
@@ -100,6 +102,15 @@ def unlike(cells: Mapping[str, Cells], chunk: pd.DataFrame) -> list[str]:
     """Columns of a chunk that hold text where something else was to be read."""
     text = {str(name) for name, dtype in chunk.dtypes.items() if dtype == "str"}
     return [name for name, kind in cells.items() if kind != "text" and name in text]
+
+
+def of_64_bits(column: pd.Series) -> pd.Series:
+    """Whole numbers beyond those of 64 bits as floating-point ones, which may be infinite."""
+    if column.dtype != object or infer_dtype(column) not in ("integer", "mixed-integer-float"):
+        return column
+    if column.dropna().abs().max() < 2**63:
+        return column
+    return column.map(str, na_action="ignore").astype(np.float64)
 
 
 def held(table: Tables, imposed: Mapping[str, Cells] | None = None) -> pd.DataFrame:

@@ -106,13 +106,15 @@ def plan_column(
 
 
 def none_is_level(column: pd.Series) -> bool:
-    """Whether None stands beside NA or another such word, which says what is missing there.
+    """Whether None stands beside NA or one other such word, which says what is missing there.
+
+    Beside several of them it is one more.
 
     >>> none_is_level(pd.Series(["Driver", "None", "NA"])), none_is_level(pd.Series(["a", "None"]))
     (True, False)
     """
     words = {*as_text(column).dropna().unique()} & MISSING_WORDS
-    return NONE in words and len(words) > 1
+    return NONE in words and len(words) == 2
 
 
 def _with_none(name: str, column: pd.Series) -> ColumnPlan:
