@@ -36,9 +36,9 @@ ROOMS: Final = {
     "maths": Room(4_532, 31),
     "models": Room(11_561, 69),
     "planning": Room(1_462, 10),
-    "reports": Room(1_004, 4),
-    "rows": Room(7_129, 32),
-    "table": Room(12_058, 47),
+    "reports": Room(1_008, 4),
+    "rows": Room(7_147, 32),
+    "table": Room(12_186, 47),
     "tasks": Room(2_211, 18),
     "theory": Room(6_799, 32),
 }
