@@ -182,7 +182,10 @@ def predicted(name: str, teachers: list[Teacher], n: int) -> np.ndarray:
     setting = [(PHI, PSI, LAM, sigma, t) for t in teachers]
     return np.array(
         [
-            [parts(random_feature_errors(*s)), parts(finite_step_errors(*s, eta=n**ALPHA, n=n))]
+            [
+                parts(random_feature_errors(*s, n=n)),
+                parts(finite_step_errors(*s, eta=n**ALPHA, n=n)),
+            ]
             for s in setting
         ]
     )
@@ -226,7 +229,7 @@ def test_gains_of_targets_with_a_mean_at_1000_rows(coefficients, seen):
     plain, stepped = (
         parts(errors)[0]
         for errors in (
-            random_feature_errors(0.5, 2 / 3, 0.01, sigma.activation, teacher),
+            random_feature_errors(0.5, 2 / 3, 0.01, sigma.activation, teacher, n=n),
             finite_step_errors(0.5, 2 / 3, 0.01, sigma.activation, teacher, eta=n**0.2, n=n),
         )
     )

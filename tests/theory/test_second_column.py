@@ -49,11 +49,13 @@ def test_the_second_column_has_a_constant_that_a_gradient_of_rank_one_lacks():
     [
         ("centred relu", 1_000, 0.25, 0.560, 0.011),
         ("centred relu", 2_000, 0.25, 0.547, 0.013),
+        ("centred relu", 4_000, 0.25, 0.532, 0.004),
         ("centred relu", 1_000, 0.1, 0.510, 0.017),
+        ("centred relu", 4_000, 0.1, 0.510, 0.005),
         ("wave", 1_000, 0.1, 0.843, 0.027),
     ],
 )
 def test_the_constants_are_those_of_the_table(name, n, power, seen, its_error):
-    """The table of docs/findings.md, by other draws."""
+    """The table of docs/findings.md, by other draws; at n = 4,000 by the same, 90 s each."""
     found, error = mean_and_error(name, n, power, 16)
     assert abs(found - seen) < 4 * math.hypot(error, its_error)
