@@ -68,7 +68,21 @@ def without_a_gpu_none_is_asked_for(monkeypatch):
     monkeypatch.setattr(torch.backends.cuda, "is_built", torch.cuda.is_available)
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=refused_on_purpose)
+def with_slow_ones_marked(checks):
+    """A hundred rounds of a recursive feature machine are a sixth of all checks' time."""
+    names, cases = checks.args
+    slow = [
+        pytest.param(*case, marks=pytest.mark.slow)
+        if "class_weight_classifiers" in str(case[1]) and type(case[0]) is RFMClassifier
+        else case
+        for case in cases
+    ]
+    return pytest.mark.parametrize(names, slow, **checks.kwargs)
+
+
+@with_slow_ones_marked(
+    parametrize_with_checks(ESTIMATORS, expected_failed_checks=refused_on_purpose)
+)
 @pytest.mark.filterwarnings("default")
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -86,8 +86,11 @@ def planned(job: Job) -> list[tuple[str, Any]]:
     return passes(engine.seen)
 
 
-@pytest.mark.parametrize(("model", "method", "by", "steps"), CASES)
-@pytest.mark.parametrize("outputs", [1, 2])
+#: Of several outputs one with each way of the penalty, and one of several steps.
+EACH = [(*case, 1) for case in CASES] + [(*CASES[i], 2) for i in (1, 2, 6)]
+
+
+@pytest.mark.parametrize(("model", "method", "by", "steps", "outputs"), EACH)
 def test_planned_passes_are_those_of_a_fit(model, method, by, steps, outputs):
     fit = passes(fitted(model.set_params(search=None), outputs))
     job = Job(

@@ -62,9 +62,7 @@ class TestEveryPage:
         assert source(name).count("<table") == source(name).count('<div class="scroll"')
 
 
-@pytest.mark.parametrize(
-    "name", ["regression", "three", "diagnosis of bikes", "diagnosis of classes"]
-)
+@pytest.mark.parametrize("name", ["three", "diagnosis of bikes"])
 def test_the_same_results_give_the_same_bytes(name):
     draw, shown = PAGES[name]
     with mpl.rc_context({"font.size": 25, "axes.facecolor": "black", "svg.fonttype": "path"}):

@@ -127,8 +127,15 @@ def found_in(path, text, road):
     return prepare(table, Request("t", "y"), InProcess() if road == "stream" else None)
 
 
-@pytest.mark.parametrize("road", ["held", "stream", "frame"])
-@pytest.mark.parametrize("case", CASES)
+#: Each case held, and streamed or as a frame in turn; the third road is slow.
+EACH = [
+    pytest.param(case, road, marks=[pytest.mark.slow] * (road == ("frame", "stream")[i % 2]))
+    for i, case in enumerate(CASES)
+    for road in ("held", "stream", "frame")
+]
+
+
+@pytest.mark.parametrize(("case", "road"), EACH)
 def test_rows_that_are_no_observations_are_left_out_and_said(tmp_path, case, road):
     columns, more, kinds, said = CASES[case]
     found = found_in(tmp_path / "t.csv", written(columns, more), road)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import numpy as np
@@ -140,9 +141,13 @@ def r_squared(found: Prepared) -> float:
     return float(1 - left.var() / found.y_test.var())
 
 
-#: Cases that are tried on every road; the others on three.
+#: Cases that are tried on every road; the others from files, and slowly as a frame of objects.
 EVERYWHERE = ("a question mark", "comma", "slashes", "clock")
-EACH = [(case, road) for case in CASES for road in ("csv", "folder", "object")]
+OBJECTS = (*EVERYWHERE, "lengths", "codes")
+EACH: list[Any] = [(case, road) for case in CASES for road in ("csv", "folder")]
+EACH += [
+    pytest.param(case, "object", marks=[pytest.mark.slow] * (case not in OBJECTS)) for case in CASES
+]
 EACH += [(case, road) for case in EVERYWHERE for road in ("parquet", "json", "string", "category")]
 
 

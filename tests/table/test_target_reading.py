@@ -73,8 +73,15 @@ def given(cells, road, tmp_path):
     return tmp_path / "t.csv", {"stream": road == "streamed"}
 
 
-@pytest.mark.parametrize("road", ["held", "streamed", "python"])
-@pytest.mark.parametrize("case", CASES, ids=str)
+#: Each case held, and streamed or in Python in turn; the third road is slow.
+EACH = [
+    pytest.param(case, road, marks=[pytest.mark.slow] * (road == ("python", "streamed")[i % 2]))
+    for i, case in enumerate(CASES)
+    for road in ("held", "streamed", "python")
+]
+
+
+@pytest.mark.parametrize(("case", "road"), EACH)
 def test_cells_of_targets_that_are_none_are_left_out_and_told(tmp_path, case, road):
     cells, task, classes, rows, said = CASES[case]
     table, options = given(cells, road, tmp_path)
