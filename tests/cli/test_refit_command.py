@@ -55,6 +55,16 @@ def test_another_column_is_predicted_on_the_same_features(capsys, tmp_path, sour
     assert "Gradient features for z (regression)" in shown
 
 
+def test_rows_that_come_again_are_told(capsys, tmp_path, source):
+    twice = pd.concat([other(), other().assign(a=other()["a"] + 1e-7)], ignore_index=True)
+    told = " ".join(run(capsys, source, twice, tmp_path).out.split())
+    assert "50 % of the rows are copies of others to within rounding: of these some are" in told
+    twice.insert(0, "note", np.arange(120))  # no input of the model
+    assert "50 % of the rows are copies" in " ".join(
+        run(capsys, source, twice, tmp_path).out.split()
+    )
+
+
 def test_the_seed_chooses_the_rows_held_out(capsys, tmp_path, source):
     first, same, second = (run(capsys, source, other(), tmp_path, "--seed", s).out for s in "001")
     assert first == same != second

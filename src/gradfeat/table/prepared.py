@@ -11,7 +11,6 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from gradfeat.drawing.numbers import percent
 from gradfeat.errors import SourceError, TableError
 from gradfeat.maths.blocks import Block, collect
 from gradfeat.rows.engine import Engine
@@ -44,7 +43,7 @@ from gradfeat.table.row_sample import (
     held_out,
 )
 from gradfeat.table.screening import (
-    EQUAL_ROWS,
+    about_equal_rows,
     about_tails,
     left_out_notes,
     screen,
@@ -188,7 +187,7 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     else:
         found = _from_frame(read, read.frame, target, request)
     unread = unread_cells(known, found.encoder, found.unread, engine)
-    remarks = (*known.said, *_about_equal_rows(read.summary.sample), *found.remarks)
+    remarks = (*known.said, *about_equal_rows(read.summary.sample), *found.remarks)
     return replace(found, unread=unread, text=table.text, remarks=remarks)
 
 
@@ -315,17 +314,6 @@ def _prepared(
     columns = {note.name: note for note in encoder.notes_} | notes
     order = [str(name) for name in inputs.columns]
     return replace(found, columns=tuple(columns[n] for n in order), remarks=tuple(said))
-
-
-def _about_equal_rows(sample: RowSample) -> list[str]:
-    """A remark on rows that come again, so that some of them are learned from and tested on."""
-    share = 1 - len(sample.hash) / max(1, int(sample.count.sum()))
-    if share < EQUAL_ROWS:
-        return []
-    return [
-        f"{percent(share)} of the rows are copies of others in every column: of equal rows some "
-        "are learned from and some tested on, so that scores may be too good for rows that are new."
-    ]
 
 
 def about_quantity(target: Target, name: str, y: Floats) -> list[str]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from gradfeat.errors import TableError
 from gradfeat.estimators.refitting import Refittable
-from gradfeat.rows.sources.tables import Tables, held, with_places
+from gradfeat.rows.sources.tables import Tables, held, selected, with_places
 from gradfeat.rows.sources.words import counted
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
@@ -17,7 +17,7 @@ from gradfeat.table.reading.decide import about_codes_for_missing
 from gradfeat.table.reading.masked import declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells, package_versions
-from gradfeat.table.row_sample import column_of
+from gradfeat.table.row_sample import RowSample, column_of
 from gradfeat.table.scores import (
     about_classes,
     about_few,
@@ -26,6 +26,7 @@ from gradfeat.table.scores import (
     replicates,
     resamples,
 )
+from gradfeat.table.screening import about_equal_rows
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.target import Target, Task, about_moments, prepare_target
@@ -104,7 +105,9 @@ def refit_model(
     gaps = found.rows_dropped - lost
     without = [f"{counted(gaps, 'row')} without a target left out."] if gaps else []
     codes = "" if found.classes else about_codes_for_missing(target, y_train)
-    told = (*without, *others, *remarks, *about_few(len(y)), *filter(None, [codes]))
+    read = selected(frame.iloc[found.rows], [*encoder.columns_, target])
+    again = about_equal_rows(RowSample.of(read, seed, len(read)))
+    told = (*without, *others, *remarks, *again, *about_few(len(y)), *filter(None, [codes]))
     return Refitted(new, told, with_places(unread, table))
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata, skew
 
 from gradfeat.drawing.numbers import number, percent
+from gradfeat.maths.streams import column_hash, numpy_stream
 from gradfeat.rows.sources.tables import selected
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.identifiers import (
@@ -35,7 +36,7 @@ from gradfeat.table.leaks import (
 )
 from gradfeat.table.reading.plan import cell_text
 from gradfeat.table.results import ColumnGroup, ColumnNote
-from gradfeat.table.row_sample import column_of, is_numbers
+from gradfeat.table.row_sample import RowSample, column_of, frame_hash, is_numbers
 from gradfeat.table.sums import about_sums
 
 Floats = NDArray[np.float64]
@@ -133,6 +134,68 @@ def _about_rows_behind(
         f"{names_of(left_out)}: some are learned from and some tested on, so that scores may be "
         "too good for rows that are new."
     ]
+
+
+#: Digits below the range of a column's middle half by which rows are compared; one more must leave
+#: so much of the copies that fewer of them find, as chance leaves a tenth.
+DIGITS, LEFT_BY_ONE_MORE = (4, 5), 0.6
+
+
+def about_equal_rows(sample: RowSample) -> list[str]:
+    """A remark on rows that come again, so that some of them are learned from and tested on.
+
+    Rows that come again to within rounding count too, as where a file was merged with its export.
+    """
+    rows = max(1, int(sample.count.sum()))
+    share = 1 - len(sample.hash) / rows
+    which = "copies of others in every column: of equal rows"
+    if share < EQUAL_ROWS:
+        share = 1 - (len(sample.hash) - _near_copies(sample.frame)) / rows
+        which = "copies of others to within rounding: of these"
+    if share < EQUAL_ROWS:
+        return []
+    return [
+        f"{percent(share)} of the rows are {which} some are learned from and some tested on, so "
+        "that scores may be too good for rows that are new."
+    ]
+
+
+def _near_copies(frame: pd.DataFrame) -> int:
+    """Rows of a frame without copies that agree with one before them to within rounding.
+
+    Beyond those that do by chance: as many as where each column is shuffled by itself.
+    """
+    turns = [numpy_stream(k, "near copies") for k in range(frame.shape[1])]
+    numbers = [str(name) for name, column in frame.items() if is_numbers(column)]
+    others = frame_hash(frame.drop(columns=numbers), 0).astype(np.uint64)
+    X = [column_of(frame, name).to_numpy(dtype=np.float64, na_value=np.nan) for name in numbers]
+    ranges = [_middle_range(x) for x in X]
+
+    def found(digits: int, shuffled: bool = False) -> int:
+        h = others
+        for x, reach, turn in zip(X, ranges, turns, strict=False):
+            step = reach * 10.0**-digits
+            x = turn.permutation(x) if shuffled else x
+            with np.errstate(over="ignore"):
+                h = column_hash(np.round(x / step) if 0 < step < np.inf else x, h)
+        return len(h) - len(np.unique(h))
+
+    for digits in DIGITS:
+        near = found(digits)
+        if near < EQUAL_ROWS / 2 * len(frame):
+            return 0  # finer digits find fewer
+        if found(digits + 1) >= LEFT_BY_ONE_MORE * near:
+            return near - found(digits, shuffled=True)
+    return 0
+
+
+def _middle_range(x: Floats) -> float:
+    """Of the middle half of finite values (n,), or the middle 90 % where that half is one value."""
+    finite = x[np.isfinite(x)] / 2  # whose range does not overflow
+    if not len(finite):
+        return 0.0
+    fifth, first, third, last = np.quantile(finite, (0.05, 0.25, 0.75, 0.95))
+    return 2 * float(third - first or last - fifth)
 
 
 def left_out_notes(inputs: pd.DataFrame, left_out: Mapping[str, str]) -> list[ColumnNote]:
