@@ -421,6 +421,51 @@ def test_a_formula_that_is_off_by_more_than_rounding_is_nearly_one():
     assert "is nearly a sum of other columns: 'y' = 2 × 'x' + " in told
 
 
+_A, _B, _OLD = np.random.default_rng(0).normal(size=(3, 400))
+_OLD = np.round(10_000 * np.exp(_OLD))
+
+
+@pytest.mark.parametrize(
+    ("columns", "y", "formula"),
+    [
+        ({"a": _A, "b": _B}, _A * _B, "'a' × 'b'"),
+        ({"a": _A, "b": _B}, _A / _B, "'a' / 'b'"),
+        ({"a": _A, "b": _B}, np.maximum(_A, _B), "max('a', 'b')"),
+        ({"a": _A, "b": _B}, abs(_A - _B), "|'a' - 'b'|"),
+        ({"a": _OLD, "b": _OLD + _A}, (100 * _A / _OLD).round(6), "100 × 'b' / 'a' - 100"),
+        ({"a": np.round(200 * abs(_A)), "b": _OLD}, None, "100 × 'a' / 'b'"),
+    ],
+)
+def test_two_columns_that_give_the_target_are_named_with_how(columns, y, formula):
+    y = (100 * columns["a"] / columns["b"]).round(1) if y is None else y
+    told = _said({"other": np.random.default_rng(1).normal(size=400), **columns}, y)
+    assert f"The target is given by two other columns: 'y' = {formula}. If they are" in told
+    noise = np.random.default_rng(2).normal(size=400) * np.std(y) / 50
+    assert "two other columns" not in _said(columns, y + noise)
+
+
+def test_two_columns_are_not_said_to_give_a_target_of_few_values():
+    """Within half a step of a target of a few whole numbers nearly any formula lies."""
+    a, b = np.random.default_rng(3).uniform(1, 2, (2, 400))
+    assert "two other columns" not in _said({"a": a, "b": b}, np.round(a * b))
+
+
+def test_a_dummy_of_a_class_follows_the_target():
+    k, z = np.random.default_rng(0).integers(0, 4, 200), np.random.default_rng(1).normal(size=200)
+    frame = pd.DataFrame({"is_a": k == 0, "b": np.where(k == 1, "yes", "no"), "z": z})
+    frame["few"], y = (k == 2) & (z > 0), k.astype(float)
+    told = "\n".join(screen(frame, y, "y", 4, 200, keep=False).remarks)
+    assert re.search(r"'(is_a|b)' \(\d+ %, tells one class from all others\) and '", told)
+    assert "'few' (" not in told
+
+
+def test_values_declared_missing_that_no_cell_is_are_told():
+    frame = pd.DataFrame({"x": [*range(40)], "y": [*range(40)]})
+    asked = Request("t", "y", missing=("999", "x=7", "y=-1"))
+    told = " ".join(prepare(FrameTables(frame, 40), asked).remarks)
+    assert "No cell is '999', 'y=-1', which --missing takes as missing." in told
+
+
 def test_columns_that_stand_for_the_same_are_copies():
     kinds = np.random.default_rng(0).choice(["red", "green", "blue"], 300)
     codes = pd.factorize(kinds)[0]

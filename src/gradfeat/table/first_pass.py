@@ -20,7 +20,7 @@ from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Cells, FrameTables, Tables, held, unlike
 from gradfeat.rows.sources.words import columns_named, layout_sentence
 from gradfeat.table.other_rows import other_rows
-from gradfeat.table.reading.masked import MaskedTables, declared
+from gradfeat.table.reading.masked import MaskedTables, about_nowhere, declared
 from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.request import Request
 from gradfeat.table.row_sample import (
@@ -333,6 +333,7 @@ def known_table(table: Tables, request: Request, engine: Engine | None = None) -
     request = replace(request, category=tuple(category))
     if category:
         table = table.read_as({**table.cells, **dict.fromkeys(category, "text")})
+    nowhere = about_nowhere(table, request.missing) if engine is None else []
     if request.missing:
         table = declared(table, request.missing)
     read = read_rows(table, request, engine)
@@ -348,7 +349,7 @@ def known_table(table: Tables, request: Request, engine: Engine | None = None) -
     read, said = with_target(read, request, engine)
     layout = opened.remarks  # also of what was read last
     gone = [] if written.as_they_are else written.about_gaps(request.target, empty)
-    said = (*([layout_sentence(layout)] if layout else []), *gone, *others, *said)
+    said = (*([layout_sentence(layout)] if layout else []), *nowhere, *gone, *others, *said)
     target = decide_target(read.summary, request, empty)
     return KnownTable(read, target, said, request, table)
 

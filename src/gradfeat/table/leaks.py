@@ -77,7 +77,8 @@ def about_leaks(
     known = {n: _where_known(column.iloc[:MOST_ROWS], code) for n, column in read.items()}
     most = 0.0
     for name in sorted(read, key=lambda name: (-alone[name], -known[name])):
-        order = "" if classes else _same_order(read[name], y) or _part(read[name], y, alone[name])
+        order = _same_order(read[name], y) or _part(read[name], y, alone[name])
+        order = _of_one_class(read[name], y) * (classes > 2) if classes else order
         if max(alone[name], known[name]) >= LEAK or order:
             share, gaps = alone[name], ""
             if share < LEAK <= known[name]:
@@ -132,6 +133,16 @@ def _same_order(column: pd.Series, y: Floats) -> str:
     means = np.bincount(code, y) / size
     ranges = len(levels) <= LEVELS and _telling(size) and _rises(means[code], y)
     return "each of its values is a range of the target" if ranges else ""
+
+
+def _of_one_class(column: pd.Series, y: Floats) -> str:
+    """Whether one of two values stands in all rows of a class and in no other, as a dummy's 1."""
+    code, levels = pd.factorize(column)
+    if len(levels) != 2 or (code < 0).any() or not _telling(np.bincount(code)):
+        return ""
+    sides = [set(np.unique(y[: len(code)][code == k])) for k in (0, 1)]
+    one = min(map(len, sides)) == 1 and not sides[0] & sides[1]
+    return "tells one class from all others" if one else ""
 
 
 def _rises(x: Floats, y: Floats) -> bool:

@@ -1,8 +1,8 @@
-"""Sums and products of columns that are the target, which may be known only once it is."""
+"""Sums, products and ratios of columns that are the target, which may be known only once it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -26,6 +26,17 @@ KNOWN, NO_CONSTANT, RIDGE = 0.5, 1e-3, 1e-10
 #: How far rounding moves numbers beside their standard deviation, and beside what they are where
 #: they are of single precision.
 SMALL, SINGLE = 0.01, 1.2e-7
+#: What two columns may give together, also times a number and with one added, and whether their
+#: order counts: where the target has a standard deviation of so many half steps at least, on so
+#: many rows first. What is beyond floating-point numbers beside the target is rounding.
+_OF_TWO: dict[str, tuple[Callable[[Floats, Floats], Floats], bool]] = {
+    "{} × {}": (np.multiply, False),
+    "{} / {}": (np.divide, True),
+    "max({}, {})": (np.fmax, False),
+    "min({}, {})": (np.fmin, False),
+    "|{} - {}|": (lambda a, b: abs(a - b), False),
+}
+_TELLING, _FIRST_ROWS, _ROUNDED = 10.0, 200, 1e-9
 #: Nearest pairs and threes of which it is asked whether they are exact.
 _TRIED = 20
 
@@ -34,7 +45,8 @@ def about_sums(read: Mapping[str, pd.Series], y: Floats, target: str) -> list[st
     """Columns of numbers whose sum, with weights, or product is the target but for rounding.
 
     Of each such sum the fewest columns, and one of them to leave out, so that none is left. Where
-    a formula is off by more than what is written, the target is nearly that.
+    a formula is off by more than what is written, the target is nearly that. Else two columns that
+    give it in another way, as a ratio that is rounded.
     """
     stored = {n: c for n, c in read.items() if is_numbers(c) and c.notna().mean() > KNOWN}
     columns = {n: c.to_numpy(dtype=np.float64, na_value=np.nan) for n, c in stored.items()}
@@ -64,7 +76,63 @@ def about_sums(read: Mapping[str, pd.Series], y: Floats, target: str) -> list[st
                 f"{left_out} leaves one of them out{' of each' if len(kept) > 1 else ''}"
                 f"{others if kept[-1].others > LEAK else ''}."
             ]
+    for formula, name in _of_two(X, y, [*columns]):
+        return [
+            f"The target is given by two other columns: {target!r} = {formula}. If they are known "
+            f"only once {target!r} is, the scores below are of no use; --ignore {name!r} leaves "
+            "one of them out."
+        ]
     return []
+
+
+def _of_two(X: Floats, y: Floats, names: list[str]) -> Iterator[tuple[str, str]]:
+    """Formulas of two columns (n, p) each that give y (n,) as it is rounded, and one of these.
+
+    A column that gives the target alone is in none.
+    """
+    e, few = step_of(y) / 2, slice(_FIRST_ROWS)
+    if not y.std() > _TELLING * e:
+        return
+    left = max(4 * e**2 / y.var(), _ROUNDED)
+    with np.errstate(all="ignore"):
+        free = np.flatnonzero(~(_correlations(X[few], y[few]) > 1 - ROUNDING))
+        for form, (made, ordered) in _OF_TWO.items():
+            for k, i in enumerate(free):
+                others = free if ordered else free[k + 1 :]
+                like = _correlations(made(X[few, i][:, None], X[few][:, others]), y[few])
+                for j in others[like > 1 - left]:
+                    w = _affine(made(X[:, i], X[:, j]), y, e) if i != j else None
+                    if w is not None:
+                        both = form.format(repr(names[i]), repr(names[j]))
+                        terms = {both: w[0], **({"": w[1]} if w[1] else {})}
+                        yield _as_sum(terms).replace(repr(both), both), names[i]
+
+
+def _affine(f: Floats, y: Floats, e: float) -> Floats | None:
+    """Plain w of w_0 f + w_1 = y (n,) within half a step e, w_1 = 0 where it can be; or None."""
+    known = np.isfinite(f)
+    if known.mean() <= KNOWN:
+        return None
+    f, y = f[known], y[known]
+    near = 1.02 * e + _ROUNDED * np.abs(y)
+
+    def fits(w: Floats) -> bool:
+        return bool((abs(y - w[0] * f - w[1:].sum()) <= near).all())
+
+    for parts in (f[:, None], np.column_stack([f, np.ones(len(f))])):
+        w, exact = _plain(np.linalg.lstsq(parts, y)[0].astype(np.float64), fits)
+        if exact:
+            return np.append(w, 0.0)
+    return None
+
+
+def _correlations(F: Floats, y: Floats) -> Floats:
+    """Squared correlations (p,) of columns (n, p) with y (n,), over the rows where both are."""
+    known = np.isfinite(F)
+    n = np.maximum(known.sum(axis=0), 1)
+    F, Y = np.where(known, F, 0.0), np.where(known, y[:, None], 0.0)
+    F, Y = (np.where(known, part - part.sum(axis=0) / n, 0.0) for part in (F, Y))
+    return (F * Y).sum(axis=0) ** 2 / ((F**2).sum(axis=0) * (Y**2).sum(axis=0))
 
 
 def _half_step(values: Floats) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gradfeat.drawing.numbers import percent
 from gradfeat.errors import TableError
 from gradfeat.rows.source import Piece
-from gradfeat.rows.sources.tables import Cells, Tables, selected
+from gradfeat.rows.sources.tables import Cells, Tables, held, selected
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.rows.sources.words import listing, near_names
 from gradfeat.table.leaks import names_of
@@ -152,6 +152,15 @@ def declared(table: Tables, values: Sequence[str]) -> Tables:
     missing = DeclaredMissing(tuple(values))
     missing.check(table.names)
     return MaskedTables(table, missing)
+
+
+def about_nowhere(table: Tables, values: Sequence[str]) -> list[str]:
+    """A remark on those of the `values` that no cell is; the table is read for it."""
+    frame = held(table) if values else pd.DataFrame()
+    gaps = int(frame.isna().to_numpy().sum())
+    masked = ((v, DeclaredMissing((v,)).masked(frame)) for v in values)
+    none = [v for v, found in masked if int(found.isna().to_numpy().sum()) == gaps]
+    return [f"No cell is {listing(none)}, which --missing takes as missing."] if none else []
 
 
 #: Values so many ranges of the training rows beyond these are told at predict.
