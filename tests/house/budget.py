@@ -38,7 +38,7 @@ ROOMS: Final = {
     "planning": Room(1_462, 10),
     "reports": Room(1_008, 4),
     "rows": Room(7_147, 32),
-    "table": Room(12_240, 47),
+    "table": Room(12_329, 47),
     "tasks": Room(2_211, 18),
     "theory": Room(6_799, 32),
 }
