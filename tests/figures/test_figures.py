@@ -113,6 +113,16 @@ class TestComparison:
         marks = [(m.scores["R2"].estimate, FAMILIES[m.family]) for m in BIKES.methods]
         assert drawn == {(x, mark.marker, mark.color) for x, mark in marks}
 
+    def test_the_line_of_the_best_fixed_method_runs_through_no_words(self):
+        ax = figures.comparison(BIKES.methods)
+        (guide,) = ax.collections
+        FigureCanvasAgg(ax.figure).draw()
+        to_axes = ax.transData.inverted()
+        for text in ax.texts:
+            low, high = to_axes.transform(text.get_window_extent())[:, 1]
+            for segment in guide.get_segments():
+                assert segment[:, 1].max() < low or segment[:, 1].min() > high
+
     def test_families_differ_in_colour_and_in_marker(self):
         marks = FAMILIES.values()
         assert len({m.color for m in marks}) == len({m.marker for m in marks}) == 3

@@ -191,10 +191,14 @@ def _limits(ax: Axes, intervals: list[Interval], floor: float) -> None:
 
 
 def _guide(ax: Axes, rows: list[MethodResult], score: str) -> None:
-    """A line at the best fixed-feature method: what learned features have to pass."""
+    """A line at the best fixed-feature method: what learned features have to pass.
+
+    It is drawn beside the marks alone, and not through the scores above them.
+    """
     fixed = [m.scores[score].estimate for m in rows if m.family == "fixed"]
     if fixed and math.isfinite(fixed[0]) and len(rows) > 1:
-        ax.axvline(fixed[0], alpha=0.6, **_BEST_FIXED)
+        at = -np.arange(len(rows))
+        ax.vlines(fixed[:1] * len(rows), at - 0.46, at + 0.14, alpha=0.6, **_BEST_FIXED)
 
 
 def _row(ax: Axes, y: float, method: MethodResult, score: str) -> None:
