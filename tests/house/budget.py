@@ -30,7 +30,7 @@ ROOMS: Final = {
     "diagnostics": Room(1_137, 8),
     "drawing": Room(917, 7),
     "estimators": Room(3_460, 19),
-    "figures": Room(1_614, 9),
+    "figures": Room(1_618, 9),
     "interface": Room(1_267, 6),
     "lab": Room(3_573, 19),
     "maths": Room(4_532, 31),
