@@ -39,7 +39,7 @@ def fitted(capsys, data: Path, out: Path, *words: object) -> pd.DataFrame:
 
 
 def table(folder: Path, *, classes: bool) -> Path:
-    frame = mixed(300)
+    frame = mixed(200)
     if classes:
         frame["y"] = np.where(frame["a"] ** 2 + frame["b"].fillna(0) > 0.8, "yes", "no")
     frame.to_csv(folder / "t.csv", index=False)

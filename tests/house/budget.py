@@ -33,7 +33,7 @@ ROOMS: Final = {
     "figures": Room(1_618, 9),
     "interface": Room(1_267, 6),
     "lab": Room(3_573, 19),
-    "maths": Room(4_532, 31),
+    "maths": Room(4_545, 31),
     "models": Room(11_561, 69),
     "planning": Room(1_462, 10),
     "reports": Room(1_008, 4),

@@ -42,6 +42,16 @@ def test_coefficients_and_criteria_are_those_of_the_singular_values(lam, interce
     assert path.grid() == pytest.approx(exact.grid(), rel=1e-9)
 
 
+@pytest.mark.parametrize("size", [0.0, 3e-8, 1e-7, 3e-7])
+def test_a_column_that_others_add_up_to_moves_no_penalty(size):
+    """Rows held it and their sums did not: the same table had other penalties when it streamed."""
+    noise = torch.randn(60, 1, generator=G).double()
+    wider = torch.cat([F, F[:, :1] + F[:, 1:2] + size * noise], 1)
+    rows = [Block(wider[i], y[i], w[i]) for i in torch.arange(60).tensor_split(4)]
+    sums, exact = gram_ridge(collect(Moments(), rows)), ridge_path(wider, y, w)[0]
+    assert sums.grid() == pytest.approx(exact.grid(), rel=1e-9)
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 def test_left_out_errors_are_those_of_the_singular_values(intercept):
     path = gram_ridge(collect(Moments(), ROWS), intercept=intercept)

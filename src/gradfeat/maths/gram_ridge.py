@@ -14,7 +14,7 @@ from torch import Tensor
 
 from .blocks import Block, Statistic, accumulated, accumulator
 from .linear_algebra import cholesky_
-from .ridge import penalty_grid
+from .ridge import penalty_grid, told_apart
 from .statistics.moments import MomentState, RowMap, raw
 
 
@@ -44,7 +44,7 @@ class GramRidge:
 
     def grid(self) -> list[float]:
         """Penalties to choose from: those of :class:`RidgePath`."""
-        return penalty_grid(self.e)
+        return penalty_grid(told_apart(self.e))
 
     def gcv(self, lam: float) -> float:
         """Generalised cross-validation: mean squared residual / (1 - tr H / n)^2."""

@@ -91,7 +91,20 @@ class RidgePath:
         return largest_first[scores.index(min(scores))]
 
     def grid(self) -> list[float]:
-        return penalty_grid(self.e)
+        return penalty_grid(self.e if self.V is None else told_apart(self.e))
+
+
+#: Share of the largest eigenvalue below which sums over rows do not tell features from rounding.
+TOLD_APART = 1e-12
+
+
+def told_apart(e: Float[Tensor, " k"]) -> Float[Tensor, " l"]:
+    """The eigenvalues of features that set penalties: the same from rows and from their sums.
+
+    Of a column that others add up to, rows leave an eigenvalue and sums over them none, or the
+    other way round: a mean over all of them made penalties of 17 columns those of 18.
+    """
+    return e[e > TOLD_APART * e.max()] if len(e) else e
 
 
 def penalty_grid(e: Float[Tensor, " k"]) -> list[float]:
