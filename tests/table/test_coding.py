@@ -125,11 +125,15 @@ def test_resamples_drawn_a_few_at_a_time_are_the_same(monkeypatch):
     y = np.arange(30.0)
     said = Predictions(y + np.sin(y), None)
     monkeypatch.setattr("gradfeat.table.scores.HELD_NUMBERS", 30 * 7)
-    found, expected = resampled(y, said, 3), replicates(y, said, resamples(30, 3))
-    assert found.keys() == expected.keys()
-    for name, (value, draws) in expected.items():
-        assert found[name][0] == value
-        np.testing.assert_allclose(found[name][1], draws, rtol=1e-13)  # sums of 30 terms
+    for units in (np.arange(30), np.arange(30) // 2):
+        found = resampled(y, said, units, 3)
+        expected = replicates(y, said, units, resamples(units, 3))
+        assert found.keys() == expected.keys()
+        for name, drawn in expected.items():
+            assert found[name].value == drawn.value
+            # sums of 30 terms
+            np.testing.assert_allclose(found[name].draws, drawn.draws, rtol=1e-13)
+            np.testing.assert_allclose(found[name].errors, drawn.errors, rtol=1e-11)
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

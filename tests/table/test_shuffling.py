@@ -22,11 +22,15 @@ def rows():
     return X, X @ [2.0, 0.5, 1.0, 0.0] + 0.1 * rng.normal(size=600)
 
 
+def rows_of(X, y):
+    return HeldRows(X, y, False, np.arange(len(X)))
+
+
 def test_of_single_columns_they_are_scikit_learns(rows):
     X, y = rows
     model = LinearRegression().fit(X, y)
     blocks = blocks_of(tuple("abcd"), (), {})
-    found = importances("m", model.predict, HeldRows(X, y, False), blocks, LONG, 0)
+    found = importances("m", model.predict, rows_of(X, y), blocks, LONG, 0)
     assert found is not None
     assert (found.score, found.rows, found.shuffles) == ("R2", 600, 10)
     theirs = permutation_importance(model, X, y, n_repeats=10, random_state=0)
@@ -43,7 +47,7 @@ def test_of_single_columns_they_are_scikit_learns(rows):
 def test_of_classes_the_loss_is_of_accuracy(rows):
     X, y = rows
     model = LogisticRegression().fit(X, y > 0)
-    held = HeldRows(X, (y > 0).astype(float), True)
+    held = HeldRows(X, (y > 0).astype(float), True, np.arange(len(X)))
     found = importances("m", model.predict, held, blocks_of(tuple("abcd"), (), {}), LONG, 0)
     assert found is not None
     assert found.score == "accuracy"
@@ -61,7 +65,7 @@ def test_encoded_columns_of_one_column_and_correlated_columns_move_together():
     model = LinearRegression().fit(X, y)
     blocks = blocks_of(("a", "b", "c", "c"), correlated_groups(X, ("a", "b", "c", "c")), {})
     assert [block.columns for block in blocks] == [("a", "b"), ("c",)]
-    found = importances("m", model.predict, HeldRows(X, y, False), blocks, LONG, 0)
+    found = importances("m", model.predict, rows_of(X, y), blocks, LONG, 0)
     assert found is not None
     ours = {one.columns: one.loss.estimate for one in found.losses}
     # Shuffling x alone costs 2 var(x) / var(y), whatever share of it stands in which copy.
@@ -75,7 +79,7 @@ def test_without_time_the_largest_shares_come_first_and_the_rest_as_one(rows):
     blocks = blocks_of(names, (), {"x7": 0.9, "x2": 0.5})
     assert [block.columns[0] for block in blocks[:3]] == ["x7", "x2", "x0"]
     model = LinearRegression().fit(X, y)
-    found = importances("m", model.predict, HeldRows(X, y, False), blocks, 0.0, 0)
+    found = importances("m", model.predict, rows_of(X, y), blocks, 0.0, 0)
     assert found is not None
     assert found.shuffles == 1
     rest = [one for one in found.losses if one.rest]
@@ -94,7 +98,10 @@ def test_what_is_beyond_chance_comes_before_what_may_cost_more():
     def predict(X):
         return 0.1 * X[:, 0] + X[:, 1] * X[:, 2]
 
-    held, blocks = HeldRows(X, predict(X), False), blocks_of(tuple("abc"), (), {})[:2]
+    held, blocks = (
+        rows_of(X, predict(X)),
+        blocks_of(tuple("abc"), (), {})[:2],
+    )
     found = importances("m", predict, held, blocks, LONG, 0)
     assert [(one.columns[0], one.sure) for one in found.losses] == [("a", True), ("b", False)]
     assert found.losses[1].loss.estimate > found.losses[0].loss.estimate
@@ -102,7 +109,7 @@ def test_what_is_beyond_chance_comes_before_what_may_cost_more():
 
 def test_nothing_is_lost_of_a_target_that_is_the_same_everywhere(rows):
     X, _ = rows
-    same = HeldRows(X, np.ones(600), False)
+    same = rows_of(X, np.ones(600))
     assert importances("m", lambda X: X[:, 0], same, blocks_of(tuple("abcd"), (), {}), 1, 0) is None
     assert importances("m", lambda X: X[:, 0], same, [], 1, 0) is None
 

@@ -78,7 +78,7 @@ def test_groups_stay_on_one_side_whatever_the_order_of_the_rows():
     for order in (np.arange(200), np.random.default_rng(0).permutation(200)):
         groups = parse_groups(pd.DataFrame({"who": who[order]}), "who", 3)
         split = split_rows(200, np.zeros(200), "regression", groups=groups, seed=3)
-        assert split.description == "50 of 200 rows held out: whole groups, seed 3"
+        assert split.description == "50 of 200 rows held out: whole groups (10), seed 3"
         held.append(set(who[order][split.test]))
         assert not held[-1] & set(who[order][split.train])
     assert held[0] == held[1]
@@ -157,3 +157,16 @@ def test_dates_as_text_and_as_moments_are_the_same_rows(step):
     far = real.assign(when=when.astype("datetime64[us]"))
     np.testing.assert_array_equal(frame_hash(far, 0), hashes)
     assert len(np.unique(hashes)) == 200
+
+
+def test_test_rows_know_their_group_or_stretch_of_time():
+    who = np.repeat(np.arange(20.0), 10)
+    split = split_rows(200, np.zeros(200), "regression", groups=who)
+    assert (np.unique(who[split.test], return_inverse=True)[1] == split.units).all()
+    time = np.repeat(np.arange(100.0), 4)
+    split = split_rows(400, np.zeros(400), "regression", time=time)
+    assert split.units.max() + 1 == 10  # the square root of 100 test rows
+    assert (np.diff(split.units) >= 0).all()
+    moments = {(moment, unit) for moment, unit in zip(time[split.test], split.units, strict=True)}
+    assert len(moments) == 25  # each moment is in one stretch
+    assert split_rows(40, np.zeros(40), "regression").units.tolist() == [*range(10)]

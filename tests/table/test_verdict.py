@@ -9,7 +9,8 @@ import pytest
 
 from gradfeat.table.methods import METHODS
 from gradfeat.table.results import MethodResult
-from gradfeat.table.scores import FEWEST_TEST_ROWS, verdict
+from gradfeat.table.scores import FEWEST_TEST_ROWS, Drawn
+from gradfeat.table.verdict import verdict
 
 NOISE = np.random.default_rng(0).normal(scale=0.1, size=400)
 
@@ -20,7 +21,7 @@ RESULTS = [
 
 
 def draws(score: str = "R2", **centres: float):
-    return {name.replace("_", "-"): {score: (c, c + NOISE)} for name, c in centres.items()}
+    return {name.replace("_", "-"): {score: Drawn(c, c + NOISE)} for name, c in centres.items()}
 
 
 def answer(score: str = "R2", rows: int = 100, **centres: float):
@@ -45,7 +46,7 @@ def test_the_answer_follows_the_interval(rfm, expected, words):
 
 
 def test_an_interval_on_both_sides_decides_nothing():
-    both = {"linear": {"R2": (0.5, 0.5 + NOISE)}, "rfm": {"R2": (0.55, 0.55 - NOISE)}}
+    both = {"linear": {"R2": Drawn(0.5, 0.5 + NOISE)}, "rfm": {"R2": Drawn(0.55, 0.55 - NOISE)}}
     found = verdict(RESULTS, both, 100)
     assert found is not None
     assert found.answer == "unclear"
@@ -66,7 +67,7 @@ def test_noise_shared_by_both_families_cancels():
 def test_the_best_of_each_family_is_taken_anew_in_every_resample():
     swing = np.where(np.arange(400) < 200, 1.0, -1.0)
     both = {"linear": (0.0, swing), "kernel": (0.0, -swing), "rfm": (0.5, np.full(400, 0.5))}
-    found = verdict(RESULTS, {name: {"R2": found} for name, found in both.items()}, 100)
+    found = verdict(RESULTS, {name: {"R2": Drawn(*found)} for name, found in both.items()}, 100)
     assert found is not None
     assert found.answer == "no"
 
@@ -74,6 +75,13 @@ def test_the_best_of_each_family_is_taken_anew_in_every_resample():
 def test_few_test_rows_decide_nothing():
     assert answer(rows=FEWEST_TEST_ROWS - 1, rfm=0.9, linear=0.1).answer == "unclear"
     assert answer(rows=FEWEST_TEST_ROWS, rfm=0.9, linear=0.1).answer == "yes"
+
+
+def test_where_no_method_is_beyond_chance_features_have_nothing_to_help_with():
+    found = verdict(RESULTS, draws(rfm=0.02, linear=-0.3), 100, beyond=False)
+    assert found is not None
+    assert found.answer == "unclear"
+    assert "do not decide" in found.sentence
 
 
 def test_one_family_alone_has_no_verdict():
@@ -98,7 +106,7 @@ def test_a_difference_that_is_not_worth_naming_is_no_practical_difference(score)
 
 
 def test_methods_that_agree_on_every_test_row_may_differ_on_others():
-    said = {name: {"accuracy": (1.0, np.ones(400))} for name in ("rfm", "linear")}
+    said = {name: {"accuracy": Drawn(1.0, np.ones(400))} for name in ("rfm", "linear")}
     few, many = (verdict(RESULTS, said, rows) for rows in (48, 3000))
     assert few is not None
     assert many is not None
@@ -109,9 +117,9 @@ def test_methods_that_agree_on_every_test_row_may_differ_on_others():
 
 def test_of_ties_the_next_score_decides_and_fewer_rows_are_said():
     draws = {
-        "linear": {"accuracy": (0.9, 0.9 + NOISE), "log-loss": (0.5, 0.5 + NOISE)},
-        "kernel": {"accuracy": (0.9, 0.9 + NOISE), "log-loss": (0.3, 0.3 + NOISE)},
-        "rfm": {"accuracy": (0.95, 0.95 + NOISE), "log-loss": (0.3, 0.3 + NOISE)},
+        "linear": {"accuracy": Drawn(0.9, 0.9 + NOISE), "log-loss": Drawn(0.5, 0.5 + NOISE)},
+        "kernel": {"accuracy": Drawn(0.9, 0.9 + NOISE), "log-loss": Drawn(0.3, 0.3 + NOISE)},
+        "rfm": {"accuracy": Drawn(0.95, 0.95 + NOISE), "log-loss": Drawn(0.3, 0.3 + NOISE)},
     }
     found = verdict(RESULTS, draws, 100, {"rfm": " (fitted to 5 of 9 rows)"})
     assert found is not None

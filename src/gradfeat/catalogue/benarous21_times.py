@@ -142,7 +142,7 @@ def _whole(
     k: int, d: int, eta: float, lam: float, start: float, draws: list[np.random.Generator]
 ) -> Run:
     """The same from inputs of d numbers; u is the first of them."""
-    from gradfeat.catalogue.shared.online_inputs import online_inputs
+    from gradfeat.maths.streams import online_inputs
 
     slope, link = _slope(k, d, lam), _link(k)
     W = np.stack([draw.normal(size=d) for draw in draws])

@@ -90,7 +90,7 @@ def _trained(
     """W after more steps: w_i <- w_i + (eta/d) g'(w_i.x) (y - f) x."""
     from scipy.special import erf
 
-    from gradfeat.catalogue.shared.online_inputs import online_inputs
+    from gradfeat.maths.streams import online_inputs
 
     d = W.shape[2]
     for row in online_inputs(draws, steps, d + 1):

@@ -112,7 +112,7 @@ def importances(
         return found.astype(np.float64)
 
     own = np.tile(np.arange(len(frame), dtype=np.float64)[:, None], len(names))
-    rows = HeldRows(own, codes, labels is not None)
+    rows = HeldRows(own, codes, labels is not None, np.arange(len(own)))
     blocks = blocks_of(names, groups, {})
     found = shuffled(called, predict, rows, blocks, time, random_state)
     if found is None:

@@ -7,6 +7,7 @@ of values, which are as good as random numbers that do not depend on the order o
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,3 +99,14 @@ def with_bits(h: NDArray[np.uint64], bits: NDArray[np.uint64]) -> NDArray[np.uin
 def column_hash(values: NDArray[np.float64], h: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """`h` with one more column of values (n,) mixed in; 0.0 and -0.0 are the same value."""
     return with_bits(h, np.ascontiguousarray(values + 0.0).view(np.uint64))
+
+
+#: Steps whose inputs are drawn at once.
+CHUNK = 100
+
+
+def online_inputs(draws: list[np.random.Generator], steps: int, d: int) -> Iterator[np.ndarray]:
+    """Standard normal inputs (networks, d) of each step: a fresh row for each generator."""
+    for first in range(0, steps, CHUNK):
+        n = min(CHUNK, steps - first)
+        yield from np.stack([draw.normal(size=(n, d)) for draw in draws], 1)

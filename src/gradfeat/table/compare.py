@@ -19,6 +19,7 @@ from gradfeat.rows.engine import Engine
 from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.sources.words import partly
+from gradfeat.table.conformal import held_scores
 from gradfeat.table.fitting import Fitted, MethodTime, fit_method
 from gradfeat.table.interpret import column_losses, directions, first_step
 from gradfeat.table.methods import Method, chosen_methods
@@ -33,11 +34,12 @@ from gradfeat.table.results import (
     Streaming,
     package_versions,
 )
-from gradfeat.table.scores import about_classes, about_few, held_scores, verdict, worth
+from gradfeat.table.scores import about_classes, about_few, worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.shuffling import correlated_groups
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import unread_sentence
+from gradfeat.table.verdict import beyond_chance, verdict
 
 #: Of the time of a comparison, for what the model loses where columns are shuffled.
 SHUFFLING_SHARE = 0.1
@@ -166,6 +168,8 @@ def fit_report(
     read = None if found.reads is None else _read(found.reads, table, groups, request.seed)
     left = steps.page_begins(request.seconds, table.train.shape[1]).left
     shuffling = min(SHUFFLING_SHARE * request.seconds, left)
+    beyond = beyond_chance(table.y_test, found.best.result.scores)
+    units = int(table.units.max()) + 1
     return FitReport(
         data=request.data,
         target=request.target,
@@ -177,7 +181,7 @@ def fit_report(
         split=table.split,
         columns=table.columns,
         methods=tuple(f.result for f in fits),
-        verdict=verdict([f.result for f in fitted], judged, len(table.test), said),
+        verdict=verdict([f.result for f in fitted], judged, units, said, beyond=beyond),
         directions=read,
         importances=column_losses(found.best, table, groups, read, shuffling, request.seed),
         groups=groups,
@@ -223,7 +227,7 @@ def _remarks(
     """On the data before the verdict, what may undo it first; on the fits at the page's end."""
     first = [
         *table.remarks,
-        *about_few(len(table.test)),
+        *about_few(table.units),
         _open_question(fits),
         unread_sentence(table.unread) if table.unread else "",
         *table.encoder.remarks,

@@ -270,7 +270,7 @@ def _diagnosed(table: DiagnosisRows, request: Request, steps: Steps) -> Diagnosi
     table = table.first(_rows_in_time(table, request.seed, steps.deadline.part(_TESTS)))
     Z = table.inputs.whitened
     stats = statistics(Z, table.y, request.seed, degree)
-    shares = variance_shares(table.inputs, table.y, request.seed, part, table.stretch)
+    shares = variance_shares(table.inputs, table.y, request.seed, part, table.stretch, table.units)
     steps.begin("Summary", 1.0)
     directions, degrees = _directions(stats, table), degree_findings(stats)
     highest = max(stats.found, default=1)

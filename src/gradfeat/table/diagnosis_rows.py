@@ -26,7 +26,7 @@ from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
 from gradfeat.table.row_sample import SAMPLE_ROWS, column_of, copy_order
 from gradfeat.table.screening import screen
-from gradfeat.table.split import parse_groups, parse_time, stretches
+from gradfeat.table.split import parse_groups, parse_time, stretches, time_blocks
 from gradfeat.table.target import Target
 from gradfeat.table.unread import unread_sentence
 
@@ -121,7 +121,7 @@ class DiagnosisRows:
     what to know of the columns before anything that is found, and last what was done to the rows,
     of which `known` have a target.
     `stretch` (n,): in which third of the time, or of the groups, each row lies, where a column of
-    these was asked for.
+    these was asked for; `units` (n,) the group itself, or one of more stretches of time.
     """
 
     target: Target
@@ -132,13 +132,15 @@ class DiagnosisRows:
     remarks: tuple[Remark, ...]
     known: int
     stretch: NDArray[np.intp] | None = None
+    units: NDArray[np.intp] | None = None
 
     def first(self, n: int) -> DiagnosisRows:
         """With the first n rows alone, which are as random as all."""
         columns, whitened = self.inputs.columns[:n], self.inputs.whitened[:n]
         inputs = replace(self.inputs, columns=columns, whitened=whitened)
         stretch = None if self.stretch is None else self.stretch[:n]
-        return replace(self, inputs=inputs, y=self.y[:n], stretch=stretch)
+        units = None if self.units is None else np.unique(self.units[:n], return_inverse=True)[1]
+        return replace(self, inputs=inputs, y=self.y[:n], stretch=stretch, units=units)
 
 
 def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None) -> DiagnosisRows:
@@ -185,16 +187,18 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
             f"Of the {classes} classes the {MOST_CODES} most frequent ones are looked at, each "
             "against all others."
         )
-    thirds = None
+    thirds = units = None
     if when is not None:
         last.append(f"Shares of the variance are of rows left out a stretch of {when!r} at a time.")
-        thirds = stretches(parse_time(drawn, when, request.dates)[order], STRETCHES)
+        place = parse_time(drawn, when, request.dates)[order]
+        thirds, units = stretches(place, STRETCHES), time_blocks(place)
     if who is not None:
         last.append(f"Shares of the variance are of groups of {who!r} left out together.")
-        thirds = stretches(parse_groups(drawn, who, request.seed)[order], STRETCHES)
+        place = parse_groups(drawn, who, request.seed)[order]
+        thirds, units = stretches(place, STRETCHES), np.unique(place, return_inverse=True)[1]
     remarks = (*map(Remark, filter(None, first)), *(Remark(words, "last") for words in last))
     codes = _codes(y, classes, name)
-    found = DiagnosisRows(target, encoder, source, whitened, codes, remarks, n, thirds)
+    found = DiagnosisRows(target, encoder, source, whitened, codes, remarks, n, thirds, units)
     return found.first(FEWER_ROWS) if wide else found
 
 

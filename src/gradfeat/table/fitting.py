@@ -22,7 +22,7 @@ from gradfeat.table.methods import Method, MethodInput, validation_folds
 from gradfeat.table.prepared import Prepared
 from gradfeat.table.request import Request
 from gradfeat.table.results import MethodResult
-from gradfeat.table.scores import Predictions, intervals, resampled
+from gradfeat.table.scores import Draws, Predictions, intervals, resampled
 from gradfeat.table.target import Target
 
 Floats = NDArray[np.float64]
@@ -69,8 +69,8 @@ class Fitted:
     result: MethodResult
     estimator: Any = None
     predictions: Predictions | None = None
-    draws: dict[str, tuple[float, Floats]] = field(default_factory=dict)
-    judged: dict[str, tuple[float, Floats]] = field(default_factory=dict)
+    draws: Draws = field(default_factory=dict)
+    judged: Draws = field(default_factory=dict)
 
 
 def fit_method(
@@ -106,9 +106,9 @@ def fit_method(
         return failed(method, _sentence(error), rows, sampled=sampled)
     took = time.perf_counter() - start
     y_test = table.y_test.astype(float)
-    draws = resampled(y_test, said, request.seed)
-    judged = draws if rests is said else resampled(y_test, rests, request.seed)
-    scores = intervals(table.y_test, draws)
+    draws = resampled(y_test, said, table.units, request.seed)
+    judged = draws if rests is said else resampled(y_test, rests, table.units, request.seed)
+    scores = intervals(table.y_test, draws, table.units)
     settings = _readable(method.settings(estimator))
     family = "fixed" if method.unlearned(estimator) else method.family
     named = (method.name, method.label, family)

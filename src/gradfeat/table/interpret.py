@@ -52,7 +52,7 @@ def column_losses(
     source, target = table.encoder.source_, table.target
     shares = dict(zip(found.columns, found.importances.tolist(), strict=True)) if found else {}
     blocks = blocks_of(source, groups, shares)
-    rows = HeldRows(table.test, table.y_test.astype(np.float64), bool(target.classes))
+    rows = HeldRows(table.test, table.y_test.astype(np.float64), bool(target.classes), table.units)
 
     def predict(X: Floats) -> Floats:
         return predictions(fit.estimator, X, target).values

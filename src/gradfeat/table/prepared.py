@@ -42,6 +42,7 @@ from gradfeat.table.row_sample import (
     has_value,
     held_out,
 )
+from gradfeat.table.scores import Units
 from gradfeat.table.screening import (
     about_equal_rows,
     about_tails,
@@ -138,11 +139,11 @@ class Prepared:
 
     `train` (n, d) and `y_train` (n,) are the training rows in the order of their hashes: all of
     them, or a sample where they stream; `rows` are then all of them, else None. `test` (k, d) and
-    `y_test` (k,) are the test rows, chosen as `split` says. Of all rows `n_train` are training
-    rows, and `fewest` have the rarest class (all rows of a regression). `unread` are cells of all
-    rows that are not what the training rows have their columns hold. `columns` say what each input
-    column holds and what was done to it, those left out too; `remarks` what to know before scores
-    are read.
+    `y_test` (k,) are the test rows, chosen as `split` says, and `units` (k,) the group or stretch
+    of time of each, or itself. Of all rows `n_train` are training rows, and `fewest` have the
+    rarest class (all rows of a regression). `unread` are cells of all rows that are not what the
+    training rows have their columns hold. `columns` say what each input column holds and what was
+    done to it, those left out too; `remarks` what to know before scores are read.
     """
 
     target: Target
@@ -151,6 +152,7 @@ class Prepared:
     y_train: NDArray[Any]
     test: Floats
     y_test: NDArray[Any]
+    units: Units
     rows: Rows | None
     n_train: int
     fewest: int
@@ -231,7 +233,8 @@ def _from_frame(read: ReadRows, frame: pd.DataFrame, target: Target, request: Re
         split = split_rows(len(frame), y, target.task, seed=request.seed, time=time, groups=group)
         train, test = frame.iloc[split.train], frame.iloc[split.test]
         train = train.iloc[copy_order(frame_hash(train, request.seed))]
-        return _prepared(summary, target, request, train, test, split.description)
+        found = _prepared(summary, target, request, train, test, split.description)
+        return replace(found, units=split.units)
     out = hold_out(summary, target, read.size, request)
     train, test = frame.iloc[out.training(frame)], _held_rows(summary.sample, out)
     return _prepared(summary, target, request, train, test, _by_hash(summary, test, request))
@@ -309,7 +312,9 @@ def _prepared(
         y, z = y.astype(np.int64), z.astype(np.int64)
     counts = column_of(summary.target.table, "count").to_numpy()
     fewest = int(counts.min()) if target.classes else summary.known
-    found = Prepared(target, encoder, X, y, Z, z, None, len(X), fewest, split, unread)
+    found = Prepared(
+        target, encoder, X, y, Z, z, np.arange(len(Z)), None, len(X), fewest, split, unread
+    )
     notes = dict(zip(screened.left_out, left_out_notes(inputs, screened.left_out), strict=True))
     columns = {note.name: note for note in encoder.notes_} | notes
     order = [str(name) for name in inputs.columns]

@@ -11,6 +11,7 @@ from gradfeat.errors import TableError
 from gradfeat.estimators.refitting import Refittable
 from gradfeat.rows.sources.tables import Tables, held, selected, with_places
 from gradfeat.rows.sources.words import counted
+from gradfeat.table.conformal import held_scores
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
 from gradfeat.table.reading.decide import about_codes_for_missing
@@ -21,7 +22,6 @@ from gradfeat.table.row_sample import RowSample, column_of
 from gradfeat.table.scores import (
     about_classes,
     about_few,
-    held_scores,
     intervals,
     replicates,
     resamples,
@@ -82,9 +82,9 @@ def refit_model(
     y_train = found.values[split.train]
     estimator = source.refit_head(X[split.train], y_train)
     said = predictions(estimator, X[split.test], found)
-    W = resamples(len(split.test), seed)
+    W = resamples(split.units, seed)
     y = found.values[split.test].astype(float)
-    scores = intervals(y, replicates(y, said, W)).items()
+    scores = intervals(y, replicates(y, said, split.units, W), split.units).items()
     about = {
         **model.about,
         "data": request.data,
@@ -107,7 +107,7 @@ def refit_model(
     codes = "" if found.classes else about_codes_for_missing(target, y_train)
     read = selected(frame.iloc[found.rows], [*encoder.columns_, target])
     again = about_equal_rows(RowSample.of(read, seed, len(read)))
-    told = (*without, *others, *remarks, *again, *about_few(len(y)), *filter(None, [codes]))
+    told = (*without, *others, *remarks, *again, *about_few(split.units), *filter(None, [codes]))
     return Refitted(new, told, with_places(unread, table))
 
 

@@ -1,20 +1,20 @@
-"""Test scores with their intervals: exact ones of proportions, the bootstrap's of all others."""
+"""Test scores with intervals: exact ones of proportions, those of ranks, resamples of losses."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
+from scipy.optimize import brentq
+from scipy.special import betaincinv, stdtrit
 
 from gradfeat.drawing.numbers import listed, number, percent
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.rows.sources.words import counted
-from gradfeat.table.results import Answer, Interval, MethodResult, Verdict
-from gradfeat.table.target import AS_IS, TargetScale
+from gradfeat.table.results import Interval
 
 #: Bootstrap resamples of the test rows.
 RESAMPLES = 500
@@ -25,19 +25,37 @@ ROUNDING = 1e-10
 #: Of fewer test rows the resamples are too alike for an interval to mean anything.
 FEWEST_TEST_ROWS = 10
 
+#: Quantiles at the ends of 95 % intervals, and the normal law's.
+SIDES, NORMAL = (0.025, 0.975), 1.959964
+
+#: Studentised ends lie at most so many times as far away as percentiles.
+FARTHEST = 2.0
+
 #: Numbers of resamples that are held at once.
 HELD_NUMBERS = 2**21
-
-#: Scores that are kept with a model for its intervals: a random sample of the held-out rows.
-KEPT = 10_000
 
 #: Scores of which the lower is the better.
 LOWER_IS_BETTER = frozenset({"RMSE", "log-loss"})
 
 Floats = NDArray[np.float64]
 
-#: Each score with its resamples.
-Draws = Mapping[str, tuple[float, Floats]]
+#: (n,) The unit that each row belongs to, 0, 1, ...: itself, or its group or stretch of time.
+Units = NDArray[np.intp]
+
+
+class Drawn(NamedTuple):
+    """A score with its resamples.
+
+    `errors` (1 + B,): standard errors on the sample itself, then on each resample: of the logarithm
+    of the loss (1 - R2, RMSE, log-loss), or of an accuracy; None where they are not known.
+    """
+
+    value: float
+    draws: Floats
+    errors: Floats | None = None
+
+
+Draws = Mapping[str, Drawn]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,72 +70,110 @@ class Predictions:
     probabilities: Floats | None
 
 
-def resamples(n: int, seed: int) -> Floats:
-    """Multinomial weights (RESAMPLES, n) of the bootstrap: how often each row is drawn."""
-    rng = numpy_stream(seed, "test bootstrap")
-    return rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float64)
+def resamples(units: Units, seed: int) -> Floats:
+    """Multinomial weights (RESAMPLES, U) of the bootstrap: how often each unit is drawn.
+
+    Rows of one group, or near in time, err together: as many as there are, they say less than
+    independent rows, and whole units are drawn.
+    """
+    rng, U = numpy_stream(seed, "test bootstrap"), int(units.max()) + 1
+    return rng.multinomial(U, np.full(U, 1 / U), size=RESAMPLES).astype(np.float64)
 
 
-def resampled(y: Floats, said: Predictions, seed: int) -> dict[str, tuple[float, Floats]]:
+def resampled(y: Floats, said: Predictions, units: Units, seed: int) -> dict[str, Drawn]:
     """Each score on the test rows, and on each of :func:`resamples`, drawn a few at a time."""
-    rng, n = numpy_stream(seed, "test bootstrap"), len(y)
-    each = max(1, min(RESAMPLES, HELD_NUMBERS // n))
+    rng, U = numpy_stream(seed, "test bootstrap"), int(units.max()) + 1
+    each = max(1, min(RESAMPLES, HELD_NUMBERS // len(y)))
     sizes = [min(each, RESAMPLES - start) for start in range(0, RESAMPLES, each)]
     many = [
-        replicates(y, said, rng.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64))
+        replicates(y, said, units, rng.multinomial(U, np.full(U, 1 / U), size=size).astype(float))
         for size in sizes
     ]
-    return {
-        name: (value, np.concatenate([draws[name][1] for draws in many]))
-        for name, (value, _) in many[0].items()
-    }
+    return {name: _joined([one[name] for one in many]) for name in many[0]}
 
 
-def replicates(y: Floats, said: Predictions, W: Floats) -> dict[str, tuple[float, Floats]]:
-    """Each score on the test rows, and on each resample W (B, n).
+def _joined(parts: Sequence[Drawn]) -> Drawn:
+    draws = np.concatenate([part.draws for part in parts])
+    errors = [part.errors[min(k, 1) :] for k, part in enumerate(parts) if part.errors is not None]
+    return Drawn(parts[0].value, draws, np.concatenate(errors) if errors else None)
+
+
+def replicates(y: Floats, said: Predictions, units: Units, W: Floats) -> dict[str, Drawn]:
+    """Each score on the test rows, and on each resample of their units, W (B, U).
 
     Regression: R2 = 1 - sum (y - f)^2 / sum (y - mean y)^2 where y varies, and RMSE.
     Classification: accuracy, log-loss, and AUC for two classes (one-vs-rest average for more)
     where y holds two classes.
     """
-    one = np.ones((1, len(y)))
-    every = np.vstack([one, W])
-    if said.probabilities is None:
-        table = _regression(y, said.values, every)
-    else:
-        table = _classification(y.astype(int), said.values, said.probabilities, every)
-    return {name: (float(values[0]), values[1:]) for name, values in table.items()}
+    every = np.vstack([np.ones((1, W.shape[1])), W])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if said.probabilities is None:
+            table = _regression(y, said.values, units, every)
+        else:
+            code = y.astype(int)
+            table = _classification(code, said.values, said.probabilities, units, every)
+    return {name: Drawn(float(v[0]), v[1:], errors) for name, (v, errors) in table.items()}
 
 
-def _regression(y: Floats, f: Floats, W: Floats) -> dict[str, Floats]:
-    """In units of the largest residual or deviation, whose square cannot overflow."""
-    total = W.sum(axis=1)
+Table = Mapping[str, tuple[Floats, Floats | None]]
+
+
+def _sums(units: Units, *columns: Floats) -> list[Floats]:
+    """Of each column (n,) over the rows of each unit (U,)."""
+    return [np.bincount(units, weights=column).astype(np.float64) for column in columns]
+
+
+def _error(W: Floats, influence: Floats, total: Floats) -> Floats:
+    """Standard error of a mean over rows whose units have this influence (U,) or (B, U)."""
+    return np.sqrt((W * influence**2).sum(axis=1)) / total
+
+
+def _regression(y: Floats, f: Floats, units: Units, W: Floats) -> Table:
+    """In units of the largest residual or deviation, whose square cannot overflow.
+
+    Of log mean (y - f)^2 a unit's influence is its squares over their mean less its rows; that of
+    log (1 - R2) has the unit's squares about the mean of y, over their mean, in place of the rows.
+    """
     centred, residual = y - y.mean(), y - f
-    unit = max(np.abs(centred).max(), np.abs(residual).max()) or 1.0
-    error = W @ (residual / unit) ** 2
-    rmse = {"RMSE": unit * np.sqrt(error / total)}
+    scale = max(np.abs(centred).max(), np.abs(residual).max()) or 1.0
+    z = centred / scale
+    rows, error, first, second = _sums(units, np.ones(len(y)), (residual / scale) ** 2, z, z**2)
+    total = W @ rows
+    loss = (W @ error / total)[:, None]
+    rmse = {"RMSE": (scale * np.sqrt(loss[:, 0]), _error(W, error / loss - rows, total) / 2)}
     if np.ptp(y) == 0:
         return rmse
-    square = W @ (centred / unit) ** 2
-    spread = square - (W @ (centred / unit)) ** 2 / total
-    varies = spread > ROUNDING * square
-    return {"R2": 1 - error / np.where(varies, spread, np.nan), **rmse}
+    mean, square = (W @ first / total)[:, None], (W @ second / total)[:, None]
+    spread = square - mean**2
+    spread = np.where(spread > ROUNDING * square, spread, np.nan)
+    about = second - 2 * mean * first + mean**2 * rows
+    errors = _error(W, error / loss - about / spread, total)
+    return {"R2": (1 - (loss / spread)[:, 0], errors), **rmse}
 
 
-def _classification(y: NDArray[np.int_], f: Floats, P: Floats, W: Floats) -> dict[str, Floats]:
-    total = W.sum(axis=1)
-    loss = -np.log(np.clip(P[np.arange(len(y)), y], 1e-15, None))
-    scores = {"accuracy": W @ (y == f) / total, "log-loss": W @ loss / total}
+def _classification(y: NDArray[np.int_], f: Floats, P: Floats, units: Units, W: Floats) -> Table:
+    cost = -np.log(np.clip(P[np.arange(len(y)), y], 1e-15, None))
+    rows, right, cost = _sums(units, np.ones(len(y)), (y == f).astype(np.float64), cost)
+    total = W @ rows
+    share, loss = W @ right / total, W @ cost / total
+    scores: dict[str, tuple[Floats, Floats | None]] = {
+        "accuracy": (share, _error(W, right - share[:, None] * rows, total)),
+        "log-loss": (loss, _error(W, cost / loss[:, None] - rows, total)),
+    }
     if len(np.unique(y)) > 1:
-        scores["AUC"] = _auc(y, P, W)
+        scores["AUC"] = (_auc(y, P, W[:, units]), None)
     return scores
 
 
 def _auc(y: NDArray[np.int_], P: Floats, W: Floats) -> Floats:
     """Weighted one-vs-rest AUC of each resample; nan where a resample lacks a class."""
-    present = [k for k in range(P.shape[1]) if 0 < (y == k).sum() < len(y)]
-    present = present[-1:] if P.shape[1] == 2 else present
-    return np.mean([_one_auc(y == k, P[:, k], W) for k in present], axis=0)
+    return np.mean([_one_auc(y == k, P[:, k], W) for k in _ranked(y, P.shape[1])], axis=0)
+
+
+def _ranked(y: NDArray[np.int_], K: int) -> list[int]:
+    """The classes of which each has an AUC against the others: the second of two."""
+    present = [k for k in range(K) if 0 < (y == k).sum() < len(y)]
+    return present[-1:] if K == 2 else present
 
 
 def _one_auc(positive: NDArray[np.bool_], p: Floats, W: Floats) -> Floats:
@@ -128,8 +184,7 @@ def _one_auc(positive: NDArray[np.bool_], p: Floats, W: Floats) -> Floats:
     up, down = np.add.reduceat(up, start, axis=1), np.add.reduceat(down, start, axis=1)
     below = np.cumsum(down, axis=1) - down / 2
     mass = up.sum(axis=1) * down.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(mass > 0, (up * below).sum(axis=1) / mass, np.nan)
+    return np.where(mass > 0, (up * below).sum(axis=1) / mass, np.nan)
 
 
 def merit(score: str, value: float) -> float:
@@ -137,79 +192,137 @@ def merit(score: str, value: float) -> float:
     return -value if score in LOWER_IS_BETTER else value
 
 
-def interval(estimate: float, draws: Floats) -> Interval:
-    """Estimate with the 2.5 % and 97.5 % quantiles of the resamples that are finite."""
+def interval(estimate: float, draws: Floats, units: int) -> Interval:
+    """The 2.5 % and 97.5 % quantiles of the resamples that are finite, their distances widened.
+
+    By t / z of `units` - 1 degrees of freedom times sqrt(units / (units - 1)): resamples of few
+    are too alike.
+
+    Source: Hesterberg 2015 (expanded percentiles).
+    """
     draws = draws[np.isfinite(draws)]
-    if len(draws) < 2:
+    if len(draws) < 2 or units < 2:
         return Interval(estimate, float("nan"), float("nan"))
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return Interval(estimate, float(low), float(high))
+    reach = _widened(units) * (np.quantile(draws, SIDES) - estimate)
+    return Interval(estimate, *(estimate + reach).tolist())
 
 
-def intervals(y: Floats, draws: Draws) -> dict[str, Interval]:
+def _widened(units: int) -> float:
+    return float(stdtrit(units - 1, SIDES[1]) / NORMAL * (units / (units - 1)) ** 0.5)
+
+
+def intervals(y: Floats, draws: Draws, units: Units) -> dict[str, Interval]:
     """Each score of the test rows `y` with its 95 % interval.
 
-    Accuracy is a proportion, whose interval is exact (Clopper-Pearson): of 48 right in 48 rows no
-    resample has a wrong one, and still the rate may be .926. An AUC of 1 gets the interval of as
-    many independent pairs, all in order, as the rarest class has rows. Other scores have none where
-    there are few test rows.
+    Accuracy is a proportion, whose interval is exact (Clopper-Pearson; Korn and Graubard 1998 where
+    rows are of groups): of 48 right in 48 rows no resample has a wrong one, and still the rate may
+    be .926. An AUC has that of Newcombe 2006 (method 5), which holds with a single row of a class.
+    Losses have the wider of the percentiles and the studentised resamples of their logarithm (Efron
+    1981), as where few rows decide percentiles alone are too short by far; none where there are few
+    units.
 
-    >>> found = intervals(np.zeros(48), {"accuracy": (1.0, np.ones(9))})["accuracy"]
+    >>> drawn = Drawn(1.0, np.ones(9), np.zeros(10))
+    >>> found = intervals(np.zeros(48), {"accuracy": drawn}, np.arange(48))["accuracy"]
     >>> round(found.low, 3), found.high
     (0.926, 1.0)
     """
-    rarest = int(np.unique(y, return_counts=True)[1].min())
+    n, U = len(y), int(units.max()) + 1
+    none = float("nan"), float("nan")
 
-    def one(name: str, value: float, many: Floats) -> Interval:
+    def one(name: str, drawn: Drawn) -> Interval:
         if name == "accuracy":
-            return proportion(round(value * len(y)), len(y))
-        if name == "AUC" and value == 1.0:
-            return proportion(rarest, rarest)
-        few = len(y) < FEWEST_TEST_ROWS
-        return Interval(value, float("nan"), float("nan")) if few else interval(value, many)
+            rows = n if n == U else _as_independent(drawn, n, U)
+            return proportion(rows * drawn.value, rows)
+        if U < FEWEST_TEST_ROWS and not (name == "AUC" and n == U):
+            return Interval(drawn.value, *none)
+        if name == "AUC":
+            return _of_ranks(y.astype(int), drawn, n > U)
+        return _of_loss(name, drawn, U)
 
-    return {name: one(name, value, many) for name, (value, many) in draws.items()}
+    return {name: one(name, drawn) for name, drawn in draws.items()}
 
 
-def about_few(rows: int) -> list[str]:
-    """A remark on so few test rows that scores have no intervals."""
-    if rows >= FEWEST_TEST_ROWS:
+def _as_independent(drawn: Drawn, n: int, U: int) -> float:
+    """So many independent rows say as much of a proportion as n rows of U units do.
+
+    Source: Korn and Graubard 1998.
+    """
+    if U < 2 or drawn.errors is None:
+        return float(U)
+    alone = drawn.value * (1 - drawn.value) / n
+    if alone == 0:
+        return float(U)
+    fewer = max(1.0, float(drawn.errors[0]) ** 2 * U / (U - 1) / alone)
+    return n / fewer * float(stdtrit(n - 1, SIDES[1]) / stdtrit(U - 1, SIDES[1])) ** 2
+
+
+def _of_ranks(y: NDArray[np.int_], drawn: Drawn, grouped: bool) -> Interval:
+    """Where (AUC - q)^2 = z^2 V(q), V the variance of Hanley and McNeil 1982 at an AUC of q.
+
+    Of several classes V is that of the mean of as many as are wholly correlated. Rows of groups
+    count for fewer, by what resamples of groups vary more.
+
+    Source: Newcombe 2006.
+    """
+    value = drawn.value
+    sizes = np.bincount(y)
+    m = sizes[_ranked(y, max(2, len(sizes)))].astype(np.float64)
+    n, each = len(y) - m, (len(y) / 2) - 1
+
+    def variance(q: float) -> float:
+        more = 1 + each * ((1 - q) / (2 - q) + q / (1 + q))
+        return float(np.mean(np.sqrt(q * (1 - q) * more / (m * n)))) ** 2
+
+    fewer = 1.0
+    if grouped:
+        fewer = max(1.0, float(np.nanvar(drawn.draws)) / max(variance(value), 1e-300))
+
+    def beyond(q: float) -> float:
+        return (value - q) ** 2 - NORMAL**2 * fewer * variance(q)
+
+    near = 1e-9
+    low = _root(beyond, 0.0, min(value, 1 - near)) if value > near else 0.0
+    high = _root(beyond, max(value, near), 1.0) if value < 1 - near else 1.0
+    return Interval(value, low, high)
+
+
+def _root(f: Callable[[float], float], low: float, high: float) -> float:
+    return float(cast(float, brentq(f, low, high)))
+
+
+def _of_loss(name: str, drawn: Drawn, U: int) -> Interval:
+    """On the logarithm of the loss: 1 - R2, or the score itself."""
+    turned = name not in LOWER_IS_BETTER
+    loss, draws = (1 - drawn.value, 1 - drawn.draws) if turned else (drawn.value, drawn.draws)
+    plain = interval(drawn.value, drawn.draws, U)
+    if drawn.errors is None or not (loss > 0 and drawn.errors[0] > 0):
+        return plain
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = np.log(draws / loss)
+        studentised = moved / drawn.errors[1:]
+    moved, studentised = moved[np.isfinite(moved)], studentised[np.isfinite(studentised)]
+    if min(len(moved), len(studentised)) < 2:
+        return plain
+    a, b = _widened(U) * np.quantile(moved, SIDES)
+    c, d = -drawn.errors[0] * np.quantile(studentised, SIDES)[::-1]
+    # Of few units some resamples hardly vary, and what is divided by their errors has no bound.
+    most = FARTHEST * max(-a, b)
+    c, d = max(c, -most), min(d, most)
+    low, high = loss * np.exp(min(a, c)), loss * np.exp(max(b, d))
+    ends = (1 - high, 1 - low) if turned else (low, high)
+    return Interval(drawn.value, *map(float, ends))
+
+
+def about_few(units: Units) -> list[str]:
+    """A remark on so few test rows, or groups of them, that scores have no intervals."""
+    U = int(units.max()) + 1
+    if U >= FEWEST_TEST_ROWS:
         return []
+    what = counted(U, "row") if len(units) == U else f"{counted(U, 'group')} of rows"
     return [
-        f"Only {counted(rows, 'row')} tested on: scores of so few say little and have no interval "
+        f"Only {what} tested on: scores of so few say little and have no interval "
         "from resamples; cross-validation, which tests on every row in turn, says more."
     ]
-
-
-def beyond_chance(y: Floats, scores: Mapping[str, Interval]) -> bool:
-    """Whether scores say more than the mean of test rows `y`, or the most frequent class, does.
-
-    >>> beyond_chance(np.arange(30.0), {"R2": Interval(0.1, -0.1, 0.2)})
-    False
-    >>> codes, auc = np.repeat([0, 1], [9, 1]), Interval(0.9, 0.7, 0.99)
-    >>> beyond_chance(codes, {"accuracy": Interval(0.9, 0.6, 1.0), "AUC": auc})
-    True
-    """
-    if "accuracy" in scores:
-        ranks = scores.get("AUC")
-        return scores["accuracy"].low > _usual(y) or (ranks is not None and ranks.low > 0.5)
-    return len(y) >= FEWEST_TEST_ROWS and ("R2" not in scores or scores["R2"].low > 0)
-
-
-def below_chance(y: Floats, scores: Mapping[str, Interval]) -> bool:
-    """Whether the mean of test rows `y`, or the most frequent class, does better than scores say.
-
-    >>> below_chance(np.arange(9.0), {"R2": Interval(-4.0, -4.8, -3.4)})
-    True
-    """
-    if "accuracy" in scores:
-        return scores["accuracy"].high < _usual(y)
-    return "R2" in scores and scores["R2"].high < 0
-
-
-def _usual(y: Floats) -> float:
-    """The share of the most frequent class."""
-    return float(np.unique(y, return_counts=True)[1].max() / len(y))
 
 
 def about_classes(y: NDArray[Any], f: NDArray[Any], classes: Sequence[str]) -> str:
@@ -236,7 +349,7 @@ def about_classes(y: NDArray[Any], f: NDArray[Any], classes: Sequence[str]) -> s
     )
 
 
-def proportion(right: int, rows: int) -> Interval:
+def proportion(right: float, rows: float) -> Interval:
     """`right` of `rows` with the exact 95 % interval of the probability.
 
     Source: Clopper and Pearson 1934.
@@ -244,150 +357,19 @@ def proportion(right: int, rows: int) -> Interval:
     >>> proportion(0, 10).estimate, round(proportion(0, 10).high, 3)
     (0.0, 0.308)
     """
-    ends = binomtest(right, rows).proportion_ci(confidence_level=0.95, method="exact")
-    return Interval(right / rows, float(ends.low), float(ends.high))
+    wrong = max(0.0, rows - right)
+    low = betaincinv(right, wrong + 1, SIDES[0]) if right > 0 else 0.0
+    high = betaincinv(right + 1, wrong, SIDES[1]) if wrong > 0 else 1.0
+    return Interval(right / rows, float(low), float(high))
 
 
 def worth(draws: Draws) -> tuple[float, ...]:
     """What methods are ranked by: the first score, and log-loss where it is the same.
 
     >>> none = np.zeros(0)
-    >>> worth({"accuracy": (1.0, none), "log-loss": (0.5, none)})
+    >>> worth({"accuracy": Drawn(1.0, none), "log-loss": Drawn(0.5, none)})
     (1.0, -0.5)
     """
     first = next(iter(draws))
-    values = [merit(n, value) for n, (value, _) in draws.items() if n in (first, "log-loss")]
+    values = [merit(n, drawn.value) for n, drawn in draws.items() if n in (first, "log-loss")]
     return tuple(-np.inf if np.isnan(value) else value for value in values)
-
-
-#: The smallest difference worth naming: of a score whose best is 1, and as a share of others.
-SMALLEST, SMALLEST_SHARE = 0.005, 0.01
-
-_WORDS: dict[Answer, str] = {
-    "yes": "Learning features helps here: {} beats {}",
-    "no": "Learning features does not help here: {} falls behind {}",
-    "same": "Learning features makes no practical difference here: {} against {}",
-    "unclear": "These test rows do not decide whether learning features helps: {} against {}",
-    "uneven": "Methods fitted to different rows do not tell whether learning features helps: {} "
-    "against {}",
-}
-_MORE: dict[Answer, str] = {
-    "same": "; less than {:.3g} is not worth naming",
-    "uneven": "; --time with more seconds may give both the same rows",
-}
-#: Methods were fitted to about as many rows where the fewer are this share of the others.
-AS_MANY = 0.9
-
-
-def verdict(
-    methods: Sequence[MethodResult],
-    draws: Mapping[str, Draws],
-    rows: int,
-    about: Mapping[str, str] | None = None,
-) -> Verdict | None:
-    """Compare the best learned with the best fixed method on the same resamples.
-
-    The best of each family is taken anew in every resample, so that picking it does not
-    flatter either side. Unclear for fewer than 10 test rows. No practical difference where the
-    whole interval is within the smallest difference worth naming (.005 of R2 or accuracy, 1 % of
-    an RMSE). Uneven where the method that does worse, or either of two that do as well, was fitted
-    to fewer rows than the other and more rows alone may make the difference: where the answer
-    changes if the loss of that method (1 - R2, 1 - accuracy, an RMSE) falls as one over its rows.
-
-    Of `draws`, the scores of each method with their resamples, the first one decides. `about` has
-    what is said of methods that were fitted to fewer rows than there are, or are judged without
-    their boosted trees.
-    """
-    family = {
-        kind: [m for m in methods if m.family == kind and m.name in draws]
-        for kind in ("learned", "fixed")
-    }
-    if not (family["learned"] and family["fixed"]):
-        return None
-    score = next(iter(draws[family["fixed"][0].name]))
-    sign = merit(score, 1.0)
-    best = {k: max(ms, key=lambda m: worth(draws[m.name])) for k, ms in family.items()}
-    top = {
-        k: sign * np.max([sign * draws[m.name][score][1] for m in ms], axis=0)
-        for k, ms in family.items()
-    }
-    learned, fixed = best["learned"], best["fixed"]
-    ends = [draws[m.name][score][0] for m in (learned, fixed)]
-    gap = interval(ends[0] - ends[1], top["learned"] - top["fixed"])
-    gap = _of_equal(gap, rows) if score == "accuracy" else gap
-    least = smallest(score, ends[1])
-    ratio = learned.rows_used / fixed.rows_used
-    even = _answer(sign, _with_as_many(gap, sign, ends, ratio), rows, least)
-    answer = _of_rows(_answer(sign, gap, rows, least), ratio, even)
-    said = about or {}
-    rival = f"{fixed.label.lower()}, the best fixed-feature method{said.get(fixed.name, '')}"
-    words = _WORDS[answer].format(learned.label + said.get(learned.name, ""), rival)
-    words += f", by {_signed(gap.estimate)} in {score} "
-    words += f"(95 % interval {_signed(gap.low)} to {_signed(gap.high)})"
-    words += _MORE.get(answer, "").format(least) + "."
-    return Verdict(answer, words, score, gap, learned.name, fixed.name)
-
-
-def smallest(score: str, value: float) -> float:
-    """The smallest difference to a score of that value that is worth naming."""
-    return SMALLEST if merit(score, 1.0) > 0 else SMALLEST_SHARE * abs(value)
-
-
-def _of_equal(gap: Interval, rows: int) -> Interval:
-    """Of methods that are right and wrong on the same rows: how often they may differ elsewhere.
-
-    None of n rows leaves 1 - .025^(1/n), the exact bound of a proportion.
-    """
-    if gap.low != gap.high:
-        return gap
-    bound = 1 - 0.025 ** (1 / rows)
-    return Interval(gap.estimate, gap.low - bound, gap.high + bound)
-
-
-def _answer(sign: float, gap: Interval, rows: int, least: float) -> Answer:
-    low, high = sorted((sign * gap.low, sign * gap.high))
-    if rows < FEWEST_TEST_ROWS:
-        return "unclear"
-    if -least < low and high < least:
-        return "same"
-    middle = (low + high) / 2
-    if low > 0 and middle >= least:
-        return "yes"
-    if high < 0 and middle <= -least:
-        return "no"
-    return "unclear"
-
-
-def _with_as_many(gap: Interval, sign: float, ends: Sequence[float], ratio: float) -> Interval:
-    """The difference if the method of fewer rows (the learned one below 1) loses as 1 over rows."""
-    learned, fixed = (1 - value if sign > 0 else value for value in ends)
-    fall = learned * (1 - ratio) if ratio < 1 else -fixed * (1 - 1 / ratio)
-    return Interval(*(end + sign * fall for end in (gap.estimate, gap.low, gap.high)))
-
-
-def _of_rows(answer: Answer, ratio: float, even: Answer) -> Answer:
-    """The same, where the `ratio` of the learned method's rows to the fixed one's lets it stand.
-
-    Or where it is so with as many rows, `even`.
-    """
-    fair = {"yes": ratio * AS_MANY <= 1 or even == "yes", "no": ratio >= AS_MANY or even == "no"}
-    fair["same"] = AS_MANY <= ratio <= 1 / AS_MANY
-    return answer if fair.get(answer, True) else "uneven"
-
-
-def _signed(value: float) -> str:
-    text = f"{value:+.3f}" if abs(value) < 1e4 else f"{value:+.2e}"
-    return "0.000" if text in {"+0.000", "-0.000"} else text.replace("-", "−", 1)
-
-
-def held_scores(y: NDArray[np.generic], said: Predictions, scale: TargetScale = AS_IS) -> Floats:
-    """Scores of held-out rows (m,), rising, of `gradfeat.table.conformal`; `y`: targets or codes.
-
-    Quantities are compared on the scale on which they were learned.
-    """
-    if said.probabilities is None:
-        scores = np.abs(scale.learned(y.astype(np.float64)) - scale.learned(said.values))
-    else:
-        scores = 1.0 - said.probabilities[np.arange(len(y)), y.astype(np.int64)]
-    places = np.linspace(0, len(scores) - 1, min(len(scores), KEPT)).round().astype(np.int64)
-    return np.sort(scores[places])

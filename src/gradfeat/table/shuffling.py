@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.table.results import ColumnGroup, ColumnLoss, Importances, Interval
-from gradfeat.table.scores import interval, resamples
+from gradfeat.table.scores import Units, interval, resamples
 
 Floats = NDArray[np.float64]
 
@@ -40,11 +40,12 @@ class ColumnBlock:
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """Test rows X (n, d), encoded, and y (n,): targets, or codes of classes."""
+    """Test rows X (n, d), encoded, their `units`, and y (n,): targets, or codes of classes."""
 
     X: Floats
     y: Floats
     classes: bool
+    units: Units
 
     @property
     def score(self) -> str:
@@ -84,8 +85,9 @@ def importances(
 
     ``score(y, f(X)) - mean over shuffles of score(y, f(X with the columns of a block permuted))``:
     scikit-learn's permutation importance, but that all encoded columns of a block move together.
-    Intervals are of the bootstrap over test rows. Blocks are shuffled in their order, as often as
-    the time allows and at most 10 times; those that the first round does not reach, as one.
+    Intervals are of the bootstrap over test rows, or over their groups. Blocks are shuffled in
+    their order, as often as the time allows and at most 10 times; those that the first round does
+    not reach, as one.
 
     `predict` gives predictions in the units of y for encoded rows, of which at most 2,000 are used,
     drawn at random; the most important `blocks` come first.
@@ -167,14 +169,16 @@ def _some(predict: Predict, rows: HeldRows, blocks: int, seconds: float, seed: i
     each = (time.perf_counter() - start) / len(timed)
     wanted = int(seconds / max(each * blocks * WANTED, 1e-12))
     order = np.sort(order[: max(FEWEST_ROWS, wanted)])
-    return HeldRows(rows.X[order], rows.y[order], rows.classes)
+    units = np.unique(rows.units[order], return_inverse=True)[1]
+    return HeldRows(rows.X[order], rows.y[order], rows.classes, units)
 
 
 def _intervals(rows: HeldRows, gaps: Floats, seed: int) -> list[Interval]:
     """Mean gaps (k, n) as shares of the whole, with bootstrap intervals over rows."""
-    one, W = np.ones((1, len(rows.y))), resamples(len(rows.y), seed)
+    one, W = np.ones((1, len(rows.y))), resamples(rows.units, seed)[:, rows.units]
     estimates, draws = ((w @ gaps.T) / rows.whole(w)[:, None] for w in (one, W))
-    return [interval(float(estimates[0, k]), draws[:, k]) for k in range(len(gaps))]
+    units = int(rows.units.max()) + 1
+    return [interval(float(estimates[0, k]), draws[:, k], units) for k in range(len(gaps))]
 
 
 #: Correlation from which columns are a group.

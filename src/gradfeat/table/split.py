@@ -21,11 +21,15 @@ from gradfeat.table.row_sample import FEWEST_ROWS, frame_hash, has_value
 
 @dataclass(frozen=True)
 class Split:
-    """Positions of the `train` and `test` rows, increasing, and how they were chosen."""
+    """Positions of the `train` and `test` rows, increasing, and how they were chosen.
+
+    `units` (k,): the group or stretch of time of each test row, 0, 1, ...; itself elsewhere.
+    """
 
     train: np.ndarray
     test: np.ndarray
     description: str
+    units: np.ndarray
 
 
 def split_rows(
@@ -61,11 +65,14 @@ def split_rows(
                 "The time column has the same value in every row: give one that orders the rows, "
                 "or leave out --time-column."
             )
-        return _apart(later, y, task, "--time-column", "the last by the time column")
+        units = time_blocks(time[later])
+        return _apart(later, y, task, "--time-column", "the last by the time column", units)
     if groups is not None:
         later = _latest(groups)
         later = later if 2 * later.sum() <= n else ~later  # a group of most rows is learned from
-        return _apart(later, y, task, "--group-column", f"whole groups, seed {seed}")
+        units = np.unique(groups[later], return_inverse=True)[1]
+        how = f"whole groups ({units.max() + 1:,}), seed {seed}"
+        return _apart(later, y, task, "--group-column", how, units)
     generator = np.random.default_rng(seed)
     if task == "regression":
         test = generator.permutation(n)[: _held_out(n)]
@@ -79,11 +86,23 @@ def _held_out(n: int) -> int:
     return min(max(round(0.25 * n), 1), n - 1)
 
 
-def _split(n: int, test: np.ndarray, how: str) -> Split:
+def _split(n: int, test: np.ndarray, how: str, units: np.ndarray | None = None) -> Split:
     held = np.zeros(n, dtype=bool)
     held[test] = True
     share = f"{held.sum():,} of {n:,} rows held out: "
-    return Split(np.flatnonzero(~held), np.flatnonzero(held), share + how)
+    units = np.arange(held.sum()) if units is None else units
+    return Split(np.flatnonzero(~held), np.flatnonzero(held), share + how, units)
+
+
+def time_blocks(time: np.ndarray) -> np.ndarray:
+    """Stretches of time of about as many rows (n,), 0, 1, ...: about sqrt n, from 10 to 50.
+
+    Rows of equal time are in one; rows that lie near in time err together, those of different
+    stretches hardly.
+    """
+    wanted = min(max(round(len(time) ** 0.5), 10), 50, len(time))
+    place = np.searchsorted(np.sort(time), time) * wanted // len(time)
+    return np.unique(place, return_inverse=True)[1]
 
 
 def _latest(order: np.ndarray) -> np.ndarray:
@@ -93,13 +112,15 @@ def _latest(order: np.ndarray) -> np.ndarray:
     return order >= cut if cut > rising[0] else order > cut
 
 
-def _apart(test: np.ndarray, y: np.ndarray, task: str, option: str, how: str) -> Split:
+def _apart(
+    test: np.ndarray, y: np.ndarray, task: str, option: str, how: str, units: np.ndarray
+) -> Split:
     if task == "classification" and np.unique(y[~test]).size < 2:
         raise TableError(
             f"The rows that {option} leaves to learn from hold a single class, so nothing can be "
             "learned from them: leave it out, or give rows of every class."
         )
-    return _split(len(y), np.flatnonzero(test), how)
+    return _split(len(y), np.flatnonzero(test), how, units)
 
 
 def _named(frame: pd.DataFrame, column: str, what: str) -> pd.Series:

@@ -16,7 +16,7 @@ from gradfeat.maths.streams import numpy_stream
 from gradfeat.table.diagnosis import Share, Shares
 from gradfeat.table.diagnosis_rows import STRETCHES, StandardInputs
 from gradfeat.table.results import Interval
-from gradfeat.table.scores import interval, resamples
+from gradfeat.table.scores import Units, interval, resamples
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +40,7 @@ def variance_shares(
     seed: int,
     tell: Callable[[int], None],
     stretch: NDArray[np.intp] | None = None,
+    units: Units | None = None,
 ) -> Shares:
     """Shares of Var y that a linear, a quadratic and a flexible model add, on rows left out.
 
@@ -49,7 +50,7 @@ def variance_shares(
     what both leave. "Leaves" is what the fit without the row leaves (exact leave-one-out), so that
     no model is fitted to residuals that an earlier one has shrunk by overfitting. A share is the
     fall of the out-of-fold squared error over that of the mean; its interval is a paired
-    bootstrap over rows with the models held fixed.
+    bootstrap over rows, or over `units` (n,) of them, with the models held fixed.
 
     `y` (n, c) may be codes of classes, whose squared errors add up. `tell` hears the number of each
     fold before its work. Folds are the stretches of time `stretch` (n,), or at random.
@@ -64,7 +65,8 @@ def variance_shares(
         steps, setting = _predictions(X, Z, y, held, seed)
         errors[:, held] = [(y[held] - f).square().sum(1).numpy() for f in steps]
         settings.append(setting)
-    return _shares(errors, seed, tuple(settings))
+    units = np.arange(len(rows)) if units is None else units[rows]
+    return _shares(errors, seed, tuple(settings), units)
 
 
 def _predictions(
@@ -107,23 +109,24 @@ def _ridge(F: Tensor, y: Tensor, held: Tensor) -> tuple[Tensor, Tensor]:
     return predicted, y - path.loo_predictions(lam)
 
 
-def _shares(errors: Floats, seed: int, settings: tuple[str, ...]) -> Shares:
+def _shares(errors: Floats, seed: int, settings: tuple[str, ...], units: Units) -> Shares:
     """From squared errors (4, n) of the mean and the three models."""
-    W = np.vstack([np.ones(errors.shape[1]), resamples(errors.shape[1], seed)])
+    W = np.vstack([np.ones(errors.shape[1]), resamples(units, seed)[:, units]])
+    U = int(units.max()) + 1
     sums = W @ errors.T
     left = sums / sums[:, :1]
-    linear, quadratic, higher = (_interval(left[:, i] - left[:, i + 1]) for i in range(3))
+    linear, quadratic, higher = (_interval(left[:, i] - left[:, i + 1], U) for i in range(3))
     parts = (
         Share("linear", linear, _counts(linear)),
         Share("quadratic", quadratic, _counts(quadratic)),
         Share("higher", higher, _counts(higher)),
     )
-    return Shares(parts, _interval(1 - left[:, 3]), errors.shape[1], FOLDS, settings)
+    return Shares(parts, _interval(1 - left[:, 3], U), errors.shape[1], FOLDS, settings)
 
 
 def _counts(share: Interval) -> bool:
     return share.low > 0 and share.estimate >= LEAST
 
 
-def _interval(draws: Floats) -> Interval:
-    return interval(float(draws[0]), draws[1:])
+def _interval(draws: Floats, units: int) -> Interval:
+    return interval(float(draws[0]), draws[1:], units)
