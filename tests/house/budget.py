@@ -25,7 +25,7 @@ class Room(NamedTuple):
 
 ROOMS: Final = {
     "": Room(134, 3),
-    "catalogue": Room(12_453, 58),
+    "catalogue": Room(12_436, 57),
     "cli": Room(3_844, 25),
     "diagnostics": Room(1_137, 8),
     "drawing": Room(917, 7),
@@ -33,12 +33,12 @@ ROOMS: Final = {
     "figures": Room(1_618, 9),
     "interface": Room(1_267, 6),
     "lab": Room(3_573, 19),
-    "maths": Room(4_545, 31),
+    "maths": Room(4_557, 31),
     "models": Room(11_561, 69),
     "planning": Room(1_462, 10),
-    "reports": Room(1_008, 4),
+    "reports": Room(1_009, 4),
     "rows": Room(7_147, 32),
-    "table": Room(12_329, 47),
+    "table": Room(12_531, 48),
     "tasks": Room(2_211, 18),
     "theory": Room(6_799, 32),
 }
