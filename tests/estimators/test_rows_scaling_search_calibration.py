@@ -40,6 +40,7 @@ from gradfeat.models.search.search import (
     evaluate,
     folds,
 )
+from gradfeat.rows import from_arrays
 
 
 @pytest.fixture
@@ -146,6 +147,20 @@ def test_copies_are_rows_where_inputs_have_several_targets_alone() -> None:
     many = _training(X, y[:, None].astype(float), np.full(400, 1000.0)).block
     assert 20_000 < len(many.X) < 24_000
     np.testing.assert_allclose(float(many.w.sum()), 400_000)
+
+
+def test_few_contents_that_stream_are_searched_row_by_row_too() -> None:
+    """Each row has a share of a row as its weight, as the rows of a table of which some are tested
+    on; the sum of its copies is a whole number."""
+    X, y = noisy("memory", 4000, 1)
+    content = X @ 2.0 ** np.arange(CUBE) + 64 * y
+    _, at, count = np.unique(content, return_inverse=True, return_counts=True)
+    w = (count - count // 4)[at] / count[at]
+    assert not (w % 1 == 0).any()
+    found = LinearClassifier(random_state=0).fit(from_arrays(X, y.astype(float), w))
+    T, t = noisy("memory", 20_000, 2)
+    p = found.predict_proba(T)[np.arange(len(t)), t]
+    assert -np.log(p).mean() < 0.67  # .689 of the mean
 
 
 def test_whole_weights_of_few_contents_are_repeated_rows() -> None:

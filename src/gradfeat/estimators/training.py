@@ -35,6 +35,9 @@ SAMPLE_ROWS, SAMPLE_NUMBERS = 22_000, 2**25
 #: rows of their own to a search.
 SEVERAL_TARGETS = 0.1
 
+#: Rounding of weights that are whole numbers.
+WHOLE = 1e-9
+
 #: Bytes of a table in float64 from which on sums over its rows take it in chunks, and the numbers
 #: of a chunk.
 LARGE_TABLE, CHUNK_NUMBERS = 2**28, 2**18
@@ -263,7 +266,8 @@ def distinct_rows(
 
 def _merged(X: Floats, y: Floats, w: Floats, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
     """Equal rows once, in any order; where there are none, what came in."""
-    count = w if (w % 1 == 0).all() else np.ones(len(w))
+    whole = np.rint(w)  # of a table that streams weights are sums of shares of a row
+    count = whole if (np.abs(w - whole) <= WHOLE * w).all() else np.ones(len(w))
     h = row_hashes(y, seed, row_hashes(X, seed))
     order = np.argsort(h)
     same = np.flatnonzero(h[order[1:]] == h[order[:-1]])
