@@ -29,7 +29,7 @@ ROOMS: Final = {
     "cli": Room(3_844, 25),
     "diagnostics": Room(1_137, 8),
     "drawing": Room(917, 7),
-    "estimators": Room(3_460, 19),
+    "estimators": Room(3_464, 19),
     "figures": Room(1_618, 9),
     "interface": Room(1_267, 6),
     "lab": Room(3_573, 19),
