@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
+from gradfeat.catalogue import shi22_teacher_mix
 from gradfeat.drawing.panels import save_figure
 from gradfeat.lab import run
 from gradfeat.lab.loading import experiment
+from gradfeat.maths.streams import stream
 
 SPARSE = {"d": 24, "D": 16, "k": 3, "m": 8}
 ACCURACY = {
@@ -156,3 +159,14 @@ def test_settings_that_no_trial_can_take_are_told(name, setting, value, said):
     failures = run(found, seeds=1, **{**one, setting: value}).attrs["failures"]
     assert failures
     assert any(said in failure["error"] for failure in failures)
+
+
+@pytest.mark.parametrize("kind", ["isotropic", "matched"])
+def test_gaussian_rows_of_mixed_inputs_have_the_second_moments_that_they_are_named_by(kind):
+    """20,000 rows: entries of the covariance within 5 standard errors, (2/20,000)^(1/2) of 3."""
+    X = torch.tensor([[2.0, 0.0, 1.0], [0.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-2.0, 0.5, 0.0]])
+    drawn = shi22_teacher_mix._gaussian(kind, X.double())(20_000, stream(0, "rows"))
+    wanted = X.mT @ X / len(X)
+    if kind == "isotropic":
+        wanted = wanted.trace() / 3 * torch.eye(3)
+    torch.testing.assert_close(drawn.mT @ drawn / len(drawn), wanted.double(), atol=0.15, rtol=0)
