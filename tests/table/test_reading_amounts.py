@@ -346,3 +346,19 @@ def test_a_temperature_of_39_30_is_no_level_and_codes_of_diagnoses_are_told():
     assert plan_column("weight", codes).assumption == ""
     letters = [f"{c}{i}.{d}" for c in "EJKM" for i in range(10, 30) for d in range(2)]
     assert plan_column("dx", pd.Series(letters)).assumption == ""
+
+
+@pytest.mark.parametrize("road", ["file", "frame", "parquet"])
+@pytest.mark.parametrize("target", ["life expectancy", "life expectancy "])
+def test_blanks_around_names_tell_no_columns_apart(tmp_path, road, target):
+    frame = pd.DataFrame({" measles ": X, "z": Z, "life expectancy ": X / 30 + Z})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = {"frame": frame}.get(road, str(tmp_path / f"t.{'csv' if road == 'file' else road}"))
+    found = compare(table, target, methods=["linear"], time=3, ignore=["z "])
+    assert found.results.columns[0].name.strip() == "measles"
+    assert len(found.results.columns) == 1
+    if road != "parquet":
+        np.testing.assert_allclose(
+            found.best.predict(frame), found.best.predict(pd.read_csv(tmp_path / "t.csv"))
+        )

@@ -83,6 +83,7 @@ def compare(
         usable_device(request.device)
     methods = chosen_methods(request.methods)
     steps.begin("Preparing", 0.0)
+    request = request.spelt(table.names)
     prepared = prepare(table, request, engine)
     fits: list[Fitted] = []
     with quickest_threads():

@@ -250,6 +250,7 @@ def diagnose(
     (2, 1)
     """
     steps = steps or Steps()
+    request = request.spelt(table.names)
     rows = diagnosis_rows(table, request, engine)
     until = steps.page_begins(request.seconds, len(table.names))
     with within(until, steps.tell), quickest_threads():

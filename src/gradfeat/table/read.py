@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ def as_frame(data: Any) -> pd.DataFrame:
     match data:
         case pd.DataFrame():
             refuse_complex(data)
-            return _own_types(data).set_axis([str(name) for name in data.columns], axis=1)
+            return _own_types(data).set_axis(_plain_names(map(str, data.columns)), axis=1)
         case [{}, *_]:  # records
             return pd.DataFrame(data)
         case np.ndarray(ndim=2):
@@ -73,6 +73,13 @@ def as_frame(data: Any) -> pd.DataFrame:
             "a DataFrame of pandas or polars, a pyarrow Table, an array (n, d) or a list of "
             "records; rows of a cluster are read from the path of their files."
         ) from None
+
+
+def _plain_names(given: Iterable[str]) -> list[str]:
+    """Names without blanks at their ends, as those of text are, unless two would be one."""
+    names = [*given]
+    plain = [name.strip() for name in names]
+    return plain if len({*plain}) == len({*names}) else names
 
 
 def _own_types(frame: pd.DataFrame) -> pd.DataFrame:

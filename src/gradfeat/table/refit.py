@@ -64,6 +64,7 @@ def refit_model(
     that can be refitted where this one cannot.
     """
     source = _source(model, beside)
+    request = request.spelt(table.names)
     target, seed = request.target, request.seed
     encoder = copy(model.encoder)
     if request.missing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -11,6 +11,7 @@ from gradfeat.drawing.numbers import duration
 from gradfeat.maths.limits import NEVER, Deadline
 from gradfeat.rows.engine import Tick
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
+from gradfeat.rows.sources.words import as_there
 from gradfeat.table.methods import METHODS, WIDTH
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.results import PassTime
@@ -48,6 +49,12 @@ class Request:
         """What is known of the text that the table is in, the columns that are named among it."""
         wanted = (self.target, *self.held_out_by, *self.ignore, *self.category)
         return replace(self.text, wanted=wanted)
+
+    def spelt(self, names: Iterable[str]) -> Request:
+        """With its columns as the table names them, where blanks around them are others."""
+        when, who = (n and as_there(n, names) for n in (self.time_column, self.group_column))
+        target = as_there(self.target, names)
+        return replace(self, target=target, time_column=when, group_column=who)
 
     @property
     def held_out_by(self) -> tuple[str, ...]:

@@ -41,6 +41,16 @@ def near_names(name: str, names: Iterable[str]) -> str:
     return "; did you mean " + " or ".join(repr(by_lower[key]) for key in close) + "?"
 
 
+def as_there(name: str, names: Iterable[str]) -> str:
+    """The one of the names that a name is, but for blanks around it; else the name itself.
+
+    >>> as_there("age ", ["age", "y"]), as_there("y", [" y", "y "])
+    ('age', 'y')
+    """
+    alike = [other for other in names if other.strip() == name.strip()]
+    return alike[0] if len(alike) == 1 else name
+
+
 def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
