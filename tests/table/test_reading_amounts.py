@@ -55,6 +55,14 @@ AMOUNTS = {
     "milliseconds": turns("{0:.3f}s", "{2:.0f}ms"),
     "temperatures": [f"{x:.1f} °C" if k % 2 else f"{1.8 * x + 32:.1f} °F" for k, x in enumerate(X)],
     "seasons": [season(x) for x in X],
+    "north and south": [f"{abs(x - 50):.3f}{'N' if x > 50 else 'S'}" for x in X],
+    "east and west": [f"{abs(x - 50):.3f} {'E' if x > 50 else 'W'}" for x in X],
+    "errors": [f"{x:.3f} +/- {k % 3}.1" for k, x in enumerate(X)],
+    "rates": [f"{x:.3f} per month" if k % 2 else f"{12 * x:.3f}/year" for k, x in enumerate(X)],
+    "money a time": [f"${x:.3f}/mo" if k % 2 else f"${12 * x:.3f}/yr" for k, x in enumerate(X)],
+    "inches": [f"{x:.3f} cm" if k % 2 else f"{x / 2.54:.4f} in" for k, x in enumerate(X)],
+    "cents": [f"${x / 10:.3f}" if x > 10 else f"{10 * x:.2f}¢" for x in X],
+    "stars": [f"{x:.3f} out of 5 stars" for x in X],
     "ten thousands": [f"{x:.4f}万" if x > 10 else f"{10_000 * x:.0f}" for x in X],
     "ten thousands of a unit": [f"{x:.4f}만원" if x > 10 else f"{10_000 * x:.0f}원" for x in X],
     "words of two sizes": turns("{1:.6f} mln zł", "{0:.3f} tys. zł"),
@@ -97,6 +105,11 @@ def test_one_whole_number_makes_no_thousands_of_decimals(tmp_path, code, road):
     found = ROADS[road](tmp_path, pd.DataFrame({"x": Z, "y": cells}))
     values = np.r_[found.y_train, found.y_test]
     assert np.median(values[values != float(code)]) < 10
+
+
+def test_a_constant_in_cells_of_two_numbers_is_no_code():
+    points = pd.Series([f"POINT ({x:.2f} 0.0)" for x in X])
+    assert plan_column("x", points).encode(points).parts["_1"].tolist() == X.round(2).tolist()
 
 
 def test_ranges_of_money_are_two_numbers():

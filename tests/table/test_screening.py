@@ -194,7 +194,7 @@ def test_names_that_tell_nothing_are_identifiers():
     found = screened(names, Y)
     assert set(found.left_out) == {"c"}
     assert "300 of 300 training rows have a value of their own, such as" in found.remarks[0]
-    assert "and similar ones have no similar targets" in found.remarks[0]
+    assert "and like letters do not go with like targets" in found.remarks[0]
     titled = [("Lady " if y > 0 else "King ") + name for y, name in zip(Y, names, strict=True)]
     frame = pd.DataFrame({"c": titled, "x": RNG.normal(size=300), "y": Y})
     kept = prepare(FrameTables(frame, 300), Request("t", "y"))

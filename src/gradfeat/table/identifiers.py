@@ -125,7 +125,8 @@ def _name(known: pd.Series, first: pd.Series, code: Floats, encoder: TableEncode
         return ""
     tells = _tells(np.column_stack([*plan.encode(first).parts.values()]), code)
     doubt = f". {plan.assumption.removesuffix('.')}" if plan.assumption else ""
-    return "" if tells else f"{words}, and similar ones have no similar targets{doubt}"
+    why = doubt or ", and like letters do not go with like targets"
+    return "" if tells else f"{words}{why}"
 
 
 def _tells(X: Floats, code: Floats) -> bool:

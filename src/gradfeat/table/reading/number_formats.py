@@ -21,6 +21,7 @@ from gradfeat.table.reading.units import (
     PARTS,
     PER,
     SIGNS,
+    TIMES,
     converted,
     is_money,
     name_of,
@@ -86,6 +87,7 @@ def spelt_plainly(text: str) -> str:
         text = "".join(str(decimal(c)) if c.isdecimal() else c for c in text.translate(SPELT))
         if numeric(text[-1], 0) % 1 and (text[:-1].strip() or "0").isdigit():
             text = f"{int(text[:-1] or 0) + numeric(text[-1]):.10g}"
+    text = text.replace("+/-", "±")
     if text[:1] in "'\"" and (quoted := _QUOTED.fullmatch(text)):
         text = quoted[1] or quoted[2]
     text = _NOTHING_MORE.sub("", _FORTRAN.sub("e", text))
@@ -139,13 +141,13 @@ def taken_apart(cell: str) -> WrittenNumber | None:
         return None
     if len(signs) + (m["open"] is not None) > 1 or len(units) > 1 or _is_code(m, body):
         return None
-    if m["per"] and not units:
+    if m["per"] and not units and (len(m["per"]) < 2 or m["per"].casefold() not in TIMES):
         return None
     sign = -1.0 if m["open"] is not None or signs == ["-"] else 1.0
     note = " ".join(m[part].strip() for part in ("mark", "flag", "note") if m[part])
     note = FRACTION if "/" in cell and "/" not in plain else note
-    scale, word = FACTORS.get(m["scale"] or "", 1.0), m["scale"] or ""
-    unit = unit_words(units[0], m["per"]) if units else ""
+    scale, word = FACTORS.get(m["scale"], 1.0), m["scale"] or ""
+    unit = unit_words(units[0] if units else "", m["per"])
     return WrittenNumber(sign, unit, body, scale, note, len(word) > 1 or not word.isascii())
 
 
@@ -276,8 +278,8 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
 
     Where commas may stand between thousands or before decimals all over, they stand before
     decimals if other columns of the table have them so (`decimals` is ","), else between thousands.
-    Where some cells surely have points before decimals and others commas, as files of two writers
-    do, no cell has thousands; `decimals` is ".,", where other columns tell so.
+    Where some surely have points before decimals and others commas, none has thousands; `decimals`
+    is ".,", where other columns tell so.
 
     >>> find_format(["5.123,45", "7"], [1, 1]).format == NumberFormat(".", ",")
     True
@@ -301,15 +303,14 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
     return FoundFormat(best, other and replace(other, unit=unit, scaled=scaled, bare=bare))
 
 
-#: Points before decimals in some cells, commas in others.
-EITHER = ".,"
+EITHER = ".,"  #: Points before decimals in some cells, commas in others.
 
 
 def _either_decimal(numbers: Sequence[tuple[WrittenNumber, int]], told: bool) -> bool:
     """Whether cells have a point or a comma before decimals, each of them in some.
 
-    Surely before decimals is a mark that not three digits follow, or that follows a 0; it is there
-    in one in ten of the cells with that mark. Where that is `told`, three digits may follow in all.
+    Surely before decimals is a mark that no three digits follow, or that follows a 0, in one of ten
+    cells with that mark. Where that is `told`, three digits may follow in all.
     """
     marked = Counter[tuple[str, bool]]()
     for cell, count in numbers:

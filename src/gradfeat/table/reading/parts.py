@@ -163,7 +163,11 @@ def _find(name: str, found: DistinctTexts, grouped: bool) -> PartsPlan | None:
 
 def _codes(digits: Sequence[str]) -> bool:
     lengths = {len(text) for text in digits}
-    return len(lengths) == 1 and lengths.pop() >= _CODE and any(t[0] == "0" for t in digits)
+    return (
+        len(lengths) == 1
+        and lengths.pop() >= _CODE
+        and any(t[0] == "0" and t.isdigit() for t in digits)
+    )
 
 
 def doubt(name: str, found: DistinctTexts) -> str:

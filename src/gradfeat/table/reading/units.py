@@ -37,7 +37,7 @@ _WORD = r"(?!(?i:[ap]m|days?|min|sec|uhr)\b)°?[^\W\d_]{1,12}(?:/[^\W\d_]{1,5})?
 MEASURE = (
     r"(?i:per|pour|por|pro)\s(?i:cent|ciento|mille)|"
     rf"(?:(?i:sq|square|cu|cubic|fl|nautical|metric)\b\.?\s?)?{_WORD}\.?"
-    r"|(?:/|(?:out )?of)\s?\d+|:1|[‰°]"
+    r"|(?:/|(?:out )?of)\s?\d+(?: stars?)?|:1|[‰°¢]"
 )
 #: What an amount is for, as in $450/mo.
 PER = r"\s*(?:/|per\s)\s*(?P<per>[^\W\d_]{1,8})\.?"
@@ -81,7 +81,8 @@ _PREFIXES = {
 #: From °F to °C is a shift, too.
 _KINDS = (
     "nµumk:g gm gram mcg=1e-6 t=1e6 lb=453.59237 oz=28.349523125 lboz=28.349523125",
-    "nµumcdk:m mile=1609.344 mi=1609.344 ft=.3048 '=.3048 inch=.0254 ftin=.0254 yd=.9144 nmi=1852",
+    "nµumcdk:m mile=1609.344 mi=1609.344 ft=.3048 '=.3048 inch=.0254 in=.0254 "
+    "ftin=.0254 yd=.9144 nmi=1852",
     "kMGT:b kib=1024 mib=1048576 gib=1073741824 tib=1099511627776",
     "sqft ft² m²=10.763910417 sqm=10.763910417 acre=43560 ha=107639.10417",
     "µumcdh:l gal=3.785411784",
@@ -102,12 +103,28 @@ _KINDS = (
 )
 #: Names of one currency a line.
 _CURRENCIES = (
-    "€ eur euro", "$ usd us$ dollar", "£ gbp", "¥ jpy yen", "₹ inr rs rupee", "a$ aud", "c$ cad",
+    "€ eur euro", "$ usd us$ dollar ¢=.01 cent=.01", "£ gbp p=.01 pence=.01",
+    "¥ jpy yen", "₹ inr rs rupee", "a$ aud", "c$ cad",
     "hk$ hkd", "nz$ nzd", "r$ brl", "chf fr sfr", "zł pln", "kč czk", "₩ krw", "₽ rub руб",
     "₺ tl", "₪ ils nis", "฿ thb", "₴ uah",
 )  # fmt: skip
 _SHIFTS = {"°F": -32.0, "degF": -32.0}
 _FIRST_CURRENCY = len(_KINDS)
+
+#: How often a time comes in a year, in amounts such as $450/mo; the kind of numbers without a unit,
+#: and what is added to a kind of an amount for that of its rates.
+TIMES = {
+    word: times
+    for times, words in {
+        8766.0: "hour hr h", 365.25: "day d", 365.25 / 7: "week wk w", 12.0: "month mo mth",
+        4.0: "quarter", 1.0: "year yr y annum",
+    }.items()
+    for word in words.split()
+}  # fmt: skip
+_NUMBERS, _RATES = -1, 1000
+
+#: Sides of the equator and of Greenwich, behind degrees: those that are below 0 where both are.
+_SIDES = {"S": "N", "W": "E"}
 
 #: Kind, size, and what is added before.
 _Size = tuple[int, float, float]
@@ -138,6 +155,10 @@ _FOLDED = _folded(_SIZES)
 
 
 def _size(unit: str) -> _Size | None:
+    amount, per, time = unit.rpartition("per ")
+    if per and (times := TIMES.get(time.casefold())):
+        kind, size, _ = (_size(amount) if amount else None) or (_NUMBERS, 1.0, 0.0)
+        return None if amount and kind == _NUMBERS else (kind + _RATES, size * times, 0.0)
     name = unit.replace(" ", "")
     return _SIZES.get(name) or _FOLDED.get(name.casefold())
 
@@ -149,7 +170,8 @@ def related(unit: str, to: str) -> bool:
     (True, True, False)
     """
     one, other = _size(unit), _size(to)
-    return unit == to or bool(one and other and one[0] == other[0])
+    sides = _SIDES.get(unit, unit) == _SIDES.get(to, to)
+    return sides or bool(one and other and one[0] == other[0])
 
 
 def converted(value: float, unit: str, to: str) -> float:
@@ -159,13 +181,17 @@ def converted(value: float, unit: str, to: str) -> float:
     (2000.0, 0.5, 20.0)
     """
     one, other = _size(unit), _size(to)
+    if _SIDES.get(unit) == to or _SIDES.get(to) == unit:
+        return -value
     if unit == to or one is None or other is None:
         return value
     return (value + one[2]) * (one[1] / other[1]) - other[2]
 
 
 def of_credits(units: Sequence[str], unit: str) -> str:
-    """The unit, or of debits that of credits, whose sign is kept."""
+    """The unit, or of debits that of credits, whose sign is kept, as it is north and east."""
+    if _SIDES.get(unit) in units:
+        return _SIDES[unit]
     others = [one for one in units if related(one, unit)]
     return next((one for one in others if (s := _size(one)) and s[1] > 0 > _signed(unit)), unit)
 
@@ -179,11 +205,11 @@ def is_money(unit: str) -> bool:
     """Whether a unit is a currency."""
     size = _size(unit)
     sign = unit not in ("", "%") and re.fullmatch(SIGNS, unit) is not None
-    return sign or (size is not None and size[0] >= _FIRST_CURRENCY)
+    return sign or (size is not None and _FIRST_CURRENCY <= size[0] < _RATES)
 
 
 def unit_words(unit: str, per: str | None) -> str:
-    """A unit in the singular, without points, and what it is of.
+    """A unit ("" for none) in the singular, without points, and what it is of.
 
     >>> unit_words("sq. ft.", None), unit_words("per cent", None), unit_words("$", "mo")
     ('sq ft', '%', '$ per mo')
@@ -194,7 +220,7 @@ def unit_words(unit: str, per: str | None) -> str:
     unit = re.sub(r"^°\s", "°", unit)
     one = unit[:-1] if len(unit) > 2 and unit.endswith("s") else unit
     one = _PERCENT.get("".join(one.split()).casefold(), one)
-    return f"{one} per {per}" if per else one
+    return f"{one} per {per}".strip() if per else one
 
 
 def name_of(unit: str) -> str:
