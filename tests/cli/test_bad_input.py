@@ -294,6 +294,11 @@ def test_predict_into_a_folder_that_is_not_there(capsys, tmp_path, model):
     refused(capsys, tmp_path, "predict", model, table, "--out", tmp_path / "no" / "p.csv")
 
 
+@pytest.mark.parametrize("option", [("--figure", "f.png"), ("--seeds", 3), ("--about",)])
+def test_options_of_experiments_are_refused_of_a_model(capsys, tmp_path, model, option):
+    assert option[0] in refused(capsys, tmp_path, "show", model, *option)
+
+
 def test_predictions_are_printed_alone(capsys, tmp_path, model, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ran = gradfeat(capsys, "predict", model, written(quantity(), tmp_path), "--out", "-")

@@ -8,6 +8,7 @@ import pytest
 from tests.table.test_reading import ROADS, r_squared
 
 from gradfeat import compare
+from gradfeat.errors import TableError
 from gradfeat.rows.sources.tables import FrameTables, with_places
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.identifiers import identifiers
@@ -375,3 +376,39 @@ def test_blanks_around_names_tell_no_columns_apart(tmp_path, road, target):
         np.testing.assert_allclose(
             found.best.predict(frame), found.best.predict(pd.read_csv(tmp_path / "t.csv"))
         )
+
+
+@pytest.mark.parametrize("road", ["csv", "folder", "json", "object"])
+def test_levels_that_differ_in_case_alone_are_told(tmp_path, road):
+    cells = np.array(["Alpha", "beta", "alpha", "gamma"])[np.arange(N) % 4]
+    found = ROADS[road](tmp_path, pd.DataFrame({"x": cells, "z": Z, "y": Z}))
+    said = "Levels of 'x' differ in case alone: 'Alpha', 'alpha'; write them alike to have one."
+    assert said in found.encoder.remarks
+
+
+@pytest.mark.parametrize("rows", [N, 60])
+def test_a_target_in_two_units_is_refused_with_these(rows):
+    y = [f"{x:.3f} mmol/L" if k % 2 else f"{18 * x:.2f} mg/dL" for k, x in enumerate(X[:rows])]
+    with pytest.raises(TableError, match=r"several kinds \('mg/dL', 'mmol/L'\)"):
+        compare(pd.DataFrame({"z": Z[:rows], "y": y}), "y", methods=["linear"], time=3)
+
+
+def test_two_rows_are_too_few_and_quotes_around_lines_are_named(tmp_path):
+    with pytest.raises(TableError, match=r"No two rows .* have one class .* give more rows"):
+        compare(pd.DataFrame({"x": [1, 2], "y": [3, 4]}), "y", time=3)
+    lines = ['"x,y"', *(f'"{x:.2f},{x:.2f}"' for x in X)]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    with pytest.raises(TableError, match="quotes are around whole lines: take these off"):
+        compare(str(tmp_path / "t.csv"), "y", time=3)
+
+
+def test_numbers_of_a_cell_are_counted_alike_wherever_they_are_told():
+    frame = pd.DataFrame({"x": [f"10.0.{k % 50}.{k % 7}" for k in range(N)], "z": Z})
+    (note, _) = TableEncoder().fit(frame).notes_
+    assert note.treatment.startswith("2 of the 4 numbers of each cell, the others the same in")
+    assert "taken as 4 numbers" in note.remark
+
+
+def test_processes_of_a_cluster_elsewhere_are_not_counted_here():
+    with pytest.raises(TableError, match="jobs= counts processes of this machine"):
+        compare(pd.DataFrame({"x": X, "y": Z}), "y", jobs=2, dask="tcp://127.0.0.1:1", time=3)

@@ -85,6 +85,11 @@ class RunOptions:
 
     def why_streamed(self, path: str | None) -> str:
         """Why the rows of a file, or of a frame, stream: in words; empty where they are held."""
+        if self.jobs is not None and self.dask not in (None, "local"):
+            raise TableError(
+                f"--jobs counts processes of this machine, and Dask at {self.dask} has its own: "
+                "leave one of them out."
+            )
         spread = self.dask is not None or (self.jobs or 1) > 1
         if spread and self.stream is False:
             raise TableError(

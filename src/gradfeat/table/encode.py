@@ -13,7 +13,7 @@ import pandas as pd
 from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators.container import Contents
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.rows.sources.words import listing
+from gradfeat.rows.sources.words import in_another_case, listing
 from gradfeat.table.read import refuse_complex
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan
@@ -364,6 +364,11 @@ def _note(
         remarks.append(
             f"'None' is taken as a level of {plan.name!r}, where another word says what is missing."
         )
+    if plan.kind in ("category", "yes/no") and (
+        alike := in_another_case(sorted(map(str, text.dropna().unique())))
+    ):
+        said = f"Levels of {plan.name!r} differ in case alone: {listing(alike)}"
+        remarks.append(f"{said}; write them alike to have one.")
     said = " ".join(remark for remark in remarks if remark)
     word, share = _word_of_gaps(column, text) if plan.kind in _OF_WORDS else ("", 0.0)
     note = ColumnNote(plan.name, plan.kind, distinct, missing + lost, treatment, said)

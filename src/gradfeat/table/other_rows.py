@@ -97,6 +97,7 @@ class OtherRows(Masking):
         """What is left out and what is not, with the first places, in sentences."""
         what = [(c, " that sum{} up others") for c in self.sums]
         what += [(c, " of units or names") for c in self.units]
+        what = [*dict.fromkeys(what)]
         found = [_are(_rows(table, cell), why) for cell, why in what[:_NAMED]]
         more = len(what) - len(found)
         found += [f"and those of {more:,} more such cells"] if more else []

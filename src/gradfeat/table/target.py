@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +18,9 @@ from gradfeat.errors import TableError
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.sources.words import MISSING_WORDS, counted, listing, near_names
 from gradfeat.table.reading.decide import plan_column
+from gradfeat.table.reading.masked import DistinctTexts
 from gradfeat.table.reading.number_formats import LARGEST
+from gradfeat.table.reading.parts import doubt
 from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.row_sample import (
     MOST_CLASSES,
@@ -189,6 +192,8 @@ def no_target(target: str, names: Sequence[str], remarks: Sequence[str] = ()) ->
     hint = near_names(target, names)
     if hint == ".":
         one = ", where --separator says what stands between columns" if len(names) == 1 else ""
+        if one and re.search(r"[,;\t|]", names[0]):
+            one = ", as quotes are around whole lines: take these off"
         read = f"; read so: {'; '.join(remarks)}" if remarks else one
         hint = f": its columns are {listing(names, most=8)}{read}."
     return TableError(f"The table has no column {target!r}{hint}")
@@ -259,12 +264,19 @@ def about_moments(target: str, values: pd.Series) -> str:
 
 def too_many(target: str, distinct: str, values: pd.Series) -> TableError:
     """What is said where classes are more than a classification takes."""
-    instead = "use --task regression" if is_number(values) else "merge rare ones"
+    what = "use --task regression" if is_number(values) else "merge rare ones"
+    doubted = _doubt(target, values)
+    instead = f"; {doubted}" if doubted else f": {what} or choose another target."
     return TableError(
         about_moments(target, values)
         or f"The target {target!r} has {distinct} distinct values, and classification takes at "
-        f"most {MOST_CLASSES}: {instead} or choose another target."
+        f"most {MOST_CLASSES}{instead}"
     )
+
+
+def _doubt(target: str, values: pd.Series) -> str:
+    """Why a target of classes may be meant to be numbers; "" where nothing says so."""
+    return "" if is_number(values) else doubt(target, DistinctTexts.of(as_text(values)))
 
 
 def _task(column: pd.Series, text: pd.Series) -> Task:
@@ -309,6 +321,12 @@ def _classes(target: str, column: pd.Series, text: pd.Series) -> tuple[str, ...]
     if len(counts) > MOST_CLASSES:
         raise too_many(target, f"{len(counts):,}", column)
     few = sorted(str(name) for name, count in counts.items() if count < FEWEST_ROWS_OF_CLASS)
+    if len(few) == len(counts) > 1:
+        said = _doubt(target, column) or "give more rows."
+        raise TableError(
+            about_moments(target, column)
+            or f"No two rows of the target {target!r} have one class ({listing(few)}): {said}"
+        )
     if few:
         raise TableError(
             about_moments(target, column)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.rows.sources.tables import Cells, Tables
-from gradfeat.rows.sources.words import counted, listing
+from gradfeat.rows.sources.words import counted, in_another_case, listing
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.masked import MaskedTables, Masking
 from gradfeat.table.reading.number_formats import MARKERS, NumberFormat
@@ -157,21 +156,13 @@ def called_missing(found: TargetValues) -> str:
     words = [word for word in rows if np.isnan(NumberFormat().read([word])[0])]
     rare = sum(rows[word] for word in words) <= FREQUENT * sum(rows.values())
     strays = words if rare and len(rows) > len(words) else []
-    if not strays and len({*map(str.casefold, rows)}) < len(rows):
-        return (
-            f"Classes differ in case alone: {listing(_alike(rows))}; write them alike to have one."
-        )
+    if not strays and (alike := in_another_case(rows)):
+        return f"Classes differ in case alone: {listing(alike)}; write them alike to have one."
     return " ".join(
         f"{word!r} is a class here ({counted(n, 'row')}); --missing {word!r} takes it as missing."
         for word, n in rows.items()
         if word in strays or (word.casefold() in MARKERS and word not in "+-")
     )
-
-
-def _alike(texts: Iterable[str]) -> list[str]:
-    """Those that another one differs from in case alone."""
-    found = Counter(text.casefold() for text in texts)
-    return [text for text in texts if found[text.casefold()] > 1]
 
 
 def about_left_out(reading: TargetReading, table: Tables, rows: int) -> str:

@@ -132,3 +132,23 @@ def test_a_comparison_tells_of_a_footer_of_a_packed_file(tmp_path, stream):
     path.write_bytes(bz2.compress((CSV + "Source: somebody\n").encode()))
     found = compare(path, "y", methods=["linear"], time=5, stream=stream)
     assert any("'Source: somebody'" in remark for remark in found.remarks)
+
+
+@pytest.mark.parametrize("ending", [b"\x1a", 50 * b"\0", b"\r\n\x1a\0\0"])
+@pytest.mark.parametrize("start", [b"", 2 * b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_marks_before_a_text_and_padding_behind_are_no_part_of_it(tmp_path, start, ending, stream):
+    rows = b"".join(b"%d,%d\n" % (i, 2 * i) for i in range(40))
+    (tmp_path / "t.csv").write_bytes(start + b"x,y\n" + rows.rstrip() + ending)
+    table = tables(tmp_path / "t.csv", piece_rows=7 if stream else 100)
+    assert table.names == ("x", "y")
+    assert held(table)["y"].tolist() == [2.0 * i for i in range(40)]
+
+
+def test_notes_behind_a_blank_line_may_have_commas(tmp_path):
+    rows = "".join(f"{i},{2 * i},{i % 3}\n" for i in range(40))
+    notes = "\n* provisional\n** revised figure, see notes\n"
+    (tmp_path / "t.csv").write_text("x,y,z\n" + rows + notes)
+    table = tables(tmp_path / "t.csv")
+    assert len(held(table)) == 40
+    assert any("last 2 lines" in said for said in table.remarks)

@@ -184,6 +184,10 @@ def show(
         from gradfeat.cli.table.card import show_card
         from gradfeat.cli.table.models import show_model
 
+        theirs = {"--scale": scale, "--set": settings, "--seeds": seeds, "--metrics": metrics}
+        theirs |= {"--failures": failures, "--figure": figure, "--about": about}
+        if told := [option for option, value in theirs.items() if value]:
+            raise Refused(f"{told[0]} is of experiments, and '{name}' is a model: leave it out.")
         path = Path(name)
         return show_card(path, form == "html") if card else show_model(path, Format(form))
     if about:

@@ -371,4 +371,4 @@ def _is_footer(line: bytes, delimiter: bytes, width: int, above: bytes) -> bool:
     fields = len(text.split() if delimiter == b" " else text.split(delimiter))
     if fields >= width:
         return _WITH_COLON.match(text) is not None and not _WITH_COLON.match(above.strip())
-    return (_FOOT_WORDS if fields == 1 else _SAYS_SO).match(text) is not None
+    return text.startswith(b"*") or bool((_FOOT_WORDS if fields == 1 else _SAYS_SO).match(text))

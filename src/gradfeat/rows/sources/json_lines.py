@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,9 +19,9 @@ from ..source import PIECE_ROWS
 from .files import Paths, find_files
 from .records import line_ends, not_blank
 from .tables import of_64_bits
-from .text import BOM, Layout, TextFile, TextTables, open_text, records
-from .text_options import TextOptions
-from .words import expanded_remark, first_and_more, listing
+from .text import Layout, TextFile, TextTables, open_text, records
+from .text_options import TextOptions, marks
+from .words import expanded_remark, first_and_more, in_another_case, listing
 
 
 class _RepeatedName(ValueError):
@@ -42,8 +41,7 @@ class JsonLayout(Layout):
     def remarks(self) -> tuple[str, ...]:
         apart = tuple(f"{name}." for name in self.objects)
         said = expanded_remark([name for name in self.names if name.startswith(apart)])
-        folded = Counter(name.casefold() for name in self.names)
-        alike = [name for name in self.names if folded[name.casefold()] > 1]
+        alike = in_another_case(self.names)
         return (*said, *([f"columns differ in case alone: {listing(alike)}"] if alike else []))
 
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
@@ -122,7 +120,7 @@ def json_tables(
     files, listed = [], []
     for file in found:
         text, sample = open_text(file, TextOptions(encoding=encoding))
-        start = len(BOM) if sample.startswith(BOM) else 0
+        start = marks(sample)
         opens = re.match(rb"\s*\[", sample[start:])
         listed.append(opens is not None)
         line = 1 + (opens[0].count(b"\n") if opens else 0)

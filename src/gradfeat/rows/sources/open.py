@@ -26,8 +26,8 @@ from .numeric import Numbers
 from .parquet import ParquetTables
 from .table_rows import IteratorRows, IteratorTables, Missing, TableRows
 from .tables import ArrayRows, FrameTables, Tables
-from .text import BOM, SAMPLE_BYTES, TextFile, TextTables, open_text, records
-from .text_options import FOUND, TextOptions
+from .text import SAMPLE_BYTES, TextFile, TextTables, open_text, records
+from .text_options import FOUND, TextOptions, marks
 from .words import first_and_more, listing, refuse_repeated
 
 #: Rows from which it is decided what cells are read as.
@@ -117,7 +117,7 @@ def open_csv(file: FoundFile, options: TextOptions = FOUND) -> tuple[TextFile, L
     """Read the first lines of a file: what it looks like, and where its rows begin."""
     text, sample = open_text(file, options)
     options = text.packing.told.over(options)
-    start = len(BOM) if sample.startswith(BOM) else 0
+    start = marks(sample)
     if sample[start:].lstrip().startswith((b'{"', b"[{")):
         raise SourceError(
             f"'{file.name}' is JSON: call it .jsonl where each line is an object, or give CSV, TSV "

@@ -23,14 +23,14 @@ from ..source import Piece
 from .files import FoundFile, Packing, Plain, opened_safely, packing_of
 from .records import Span, not_blank, spans
 from .tables import Cells, Tables
-from .text_options import FOUND, Recoded, TextOptions, decodes, found_encoding
+from .text_options import FOUND, Recoded, TextOptions, decodes, found_encoding, marks
 from .words import checked_piece_rows, first_and_more, listing, refuse_repeated, refuse_unknown
 
 #: Bytes from which it is told whether a file is such text at all.
 SAMPLE_BYTES = 200_000
 
-#: Byte order mark of UTF-8.
-BOM = b"\xef\xbb\xbf"
+#: What stands behind the text in files of DOS, and of copies that were cut.
+_PADDING = b"\x1a\0"
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ def open_text(file: FoundFile, options: TextOptions = FOUND) -> tuple[TextFile, 
     cut = len(start) == SAMPLE_BYTES
     encoding = encoding or found_encoding(start, cut, likely)
     if not encoding.startswith(("utf-16", "utf-32")):
+        start = start.rstrip(_PADDING)
         refuse_others(file.name, start)
     text = TextFile(file, packing, encoding)
     if encoding == "utf-8":
@@ -86,7 +87,7 @@ def open_text(file: FoundFile, options: TextOptions = FOUND) -> tuple[TextFile, 
     else:
         with text.opened() as stream:
             sample = stream.read(SAMPLE_BYTES)
-    if not sample.removeprefix(BOM).strip():
+    if not sample[marks(sample) :].strip():
         raise SourceError(f"'{file.name}' is blank: give a table with a header and rows.")
     if b"\n" not in sample.rstrip(b"\n") and b"\r" in sample.strip():
         text = replace(text, line_ends="return")
@@ -322,7 +323,7 @@ def footless(
         nonlocal held
         block = read(size + _TAIL)
         if not block:
-            data, held = held, b""
+            data, held = held.rstrip(_PADDING), b""
             end = end_of(data)
             if data[end:].strip():
                 tell(data[end:].strip())
@@ -357,6 +358,9 @@ _OTHERS = {
     rb"RD[ABX]\d?\n|X\n\x00\x00\x00": "a file of R's objects",
     rb"MATLAB 5": "a MATLAB file",
     rb"\s*<svg": "a picture",
+    rb"\s*(?i:insert\s+into|create\s+table)\s": "statements of SQL",
+    rb"\s*\+-[-+]+\+\r?\n|[^\n]*\n *-+(?:\+-+)+ *\r?\n": "a table as a database prints it",
+    rb"\s*\\begin\{tab": "a table of LaTeX",
     rb"version https://git-lfs\.|/annex/objects/": "a pointer to a file that Git keeps elsewhere "
     "(`git lfs pull` or `git annex get` gets the file)",
     rb"(?s:.{257}ustar)": "a tar archive",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, BinaryIO, Literal
@@ -98,6 +99,15 @@ def text_options(
                 f"the encoding {encoding!r} is not known: give one such as utf-8 or latin-1."
             ) from None
     return TextOptions(separator, comment, header, encoding, sheet)
+
+
+def marks(sample: bytes) -> int:
+    """Bytes of the marks of byte order that a text begins with: files that were joined have two.
+
+    >>> marks(2 * codecs.BOM_UTF8 + b"x"), marks(b"x")
+    (6, 0)
+    """
+    return len(sample) - len(re.sub(rb"\A(?:\xef\xbb\xbf)+", b"", sample))
 
 
 def found_encoding(sample: bytes, cut: bool, likely: str | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
@@ -39,6 +40,13 @@ def near_names(name: str, names: Iterable[str]) -> str:
     if not close:
         return "."
     return "; did you mean " + " or ".join(repr(by_lower[key]) for key in close) + "?"
+
+
+def in_another_case(texts: Iterable[str]) -> list[str]:
+    """Those that another one differs from in case alone."""
+    texts = list(texts)
+    found = Counter(text.casefold() for text in texts)
+    return [text for text in texts if found[text.casefold()] > 1]
 
 
 def as_there(name: str, names: Iterable[str]) -> str:

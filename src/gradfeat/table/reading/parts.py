@@ -126,7 +126,10 @@ class PartsPlan(UnambiguousText):
         return with_gaps(self, {f"_{k + 1}": v for k, v in enumerate(values.T)}, unread)
 
     def treatment(self, parts: Sequence[str]) -> str:
-        return f"{counted(sum(part[1:].isdigit() for part in parts), 'number')} of each cell"
+        kept, there = sum(part[1:].isdigit() for part in parts), len(self.words) - 1
+        if kept == there:
+            return f"{counted(kept, 'number')} of each cell"
+        return f"{kept} of the {there} numbers of each cell, the others the same in every row"
 
 
 def find_parts(name: str, found: DistinctTexts) -> PartsPlan | None:
