@@ -10,6 +10,7 @@ import pytest
 
 from gradfeat.interface.compare import compare
 from gradfeat.rows.in_process import InProcess
+from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.prepared import prepare
@@ -319,6 +320,20 @@ def test_where_nothing_is_learned_the_verdict_says_so(classes):
     assert "best, with" not in found.verdict
     learned = compare(frame.assign(y=frame["a"]), "y", time=2, methods=["linear"])
     assert "beyond chance" not in learned.verdict
+
+
+@pytest.mark.parametrize("road", ["file", "frame"])
+def test_a_value_in_the_first_row_of_each_block_alone_is_told(tmp_path, road):
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2020-01-01", periods=120)
+    frame = pd.DataFrame({"month": days.strftime("%B").where(days.day == 1), "day": days.day})
+    frame["z"], frame["y"] = rng.normal(size=(2, 120))
+    frame.loc[rng.random(120) < 0.8, "z"] = np.nan
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = FrameTables(frame) if road == "frame" else tables(tmp_path / "t.csv")
+    said = [r for r in prepare(table, Request("t", "y")).remarks if "first of each block" in r]
+    assert len(said) == 1
+    assert said[0].startswith("'month' has a value in one of 30 rows")
 
 
 def test_a_verdict_of_chance_is_joined_to_a_column_that_explains_all():

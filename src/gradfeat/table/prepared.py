@@ -28,6 +28,7 @@ from gradfeat.table.first_pass import (
 )
 from gradfeat.table.identifiers import about_texts, about_time
 from gradfeat.table.reading.decide import about_codes_for_missing
+from gradfeat.table.reading.masked import about_blocks
 from gradfeat.table.reading.plan import as_text
 from gradfeat.table.request import Request
 from gradfeat.table.results import ColumnNote, UnreadCells
@@ -189,7 +190,8 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     else:
         found = _from_frame(read, read.frame, target, request)
     unread = unread_cells(known, found.encoder, found.unread, engine)
-    remarks = (*known.said, *about_equal_rows(read.summary.sample), *found.remarks)
+    blocks = [] if read.frame is None else about_blocks(read.frame)
+    remarks = (*known.said, *blocks, *about_equal_rows(read.summary.sample), *found.remarks)
     return replace(found, unread=unread, text=table.text, remarks=remarks)
 
 

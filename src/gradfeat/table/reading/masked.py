@@ -249,3 +249,31 @@ def about_words(notes: Sequence[ColumnNote]) -> str:
     each = [f"{note.name!r} ({percent(note.word_share)} of rows)" for note in often]
     said = f"{words} {'is' if ',' not in words else 'are'} taken as missing"
     return f"{said}: in {names_of(each, quoted=True)}; write it otherwise where it is a level."
+
+
+#: Blocks of rows at least, and by what share of their mean their lengths differ, as months do.
+_FEWEST_BLOCKS, _ALIKE = 3, 0.25
+
+
+def about_blocks(frame: pd.DataFrame) -> list[str]:
+    """A remark on columns that have a value in the first row of each block alone, as reports do.
+
+    >>> about_blocks(pd.DataFrame({"month": ["Jan", None, None, "Feb", None, None, "Mar", None]}))
+    ["'month' has a value in one of 3 rows, the first of each block, and none below: where it \
+holds for these rows too, fill them, as pandas' ffill() does."]
+    """
+    found = []
+    for name, column in frame.items():
+        known = column.notna().to_numpy()
+        at = np.flatnonzero(known)
+        size = np.diff([*at, len(column)])
+        if len(at) < _FEWEST_BLOCKS or at[0] or size.min() < 2 or size.std() > _ALIKE * size.mean():
+            continue
+        values = column.iloc[at].astype(str).to_numpy()
+        if (values[1:] != values[:-1]).all():
+            found.append(
+                f"{str(name)!r} has a value in one of {size.mean():.0f} rows, the first of each "
+                "block, and none below: where it holds for these rows too, fill them, as pandas' "
+                "ffill() does."
+            )
+    return found

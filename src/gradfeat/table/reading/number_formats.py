@@ -141,7 +141,7 @@ def taken_apart(cell: str) -> WrittenNumber | None:
         return None
     if len(signs) + (m["open"] is not None) > 1 or len(units) > 1 or _is_code(m, body):
         return None
-    if m["per"] and not units and (len(m["per"]) < 2 or m["per"].casefold() not in TIMES):
+    if m["per"] and not units and (len(m["per"]) < 3 or m["per"].casefold() not in TIMES):
         return None
     sign = -1.0 if m["open"] is not None or signs == ["-"] else 1.0
     note = " ".join(m[part].strip() for part in ("mark", "flag", "note") if m[part])
