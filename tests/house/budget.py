@@ -31,7 +31,7 @@ ROOMS: Final = {
     "drawing": Room(917, 7),
     "estimators": Room(3_464, 19),
     "figures": Room(1_618, 9),
-    "interface": Room(1_267, 6),
+    "interface": Room(1_272, 6),
     "lab": Room(3_573, 19),
     "maths": Room(4_557, 31),
     "models": Room(11_561, 69),

@@ -266,7 +266,7 @@ holds for these rows too, fill them, as pandas' ffill() does."]
     for name, column in frame.items():
         known = column.notna().to_numpy()
         at = np.flatnonzero(known)
-        size = np.diff([*at, len(column)])
+        size = np.diff(np.append(at, len(column)))
         if len(at) < _FEWEST_BLOCKS or at[0] or size.min() < 2 or size.std() > _ALIKE * size.mean():
             continue
         values = column.iloc[at].astype(str).to_numpy()
