@@ -34,7 +34,7 @@ ROOMS: Final = {
     "interface": Room(1_272, 6),
     "lab": Room(3_573, 19),
     "maths": Room(4_557, 31),
-    "models": Room(11_561, 69),
+    "models": Room(11_567, 69),
     "planning": Room(1_462, 10),
     "reports": Room(1_009, 4),
     "rows": Room(7_177, 32),

@@ -14,9 +14,11 @@ from ...maths.simplified_gradients import check_rows, simplified_gradients
 from ...maths.streams import null_draws, stream
 from .cones import GradientFeatureSet, check_question, clustered, united
 
-#: Null data sets of each kind: the largest level of 39 is passed by chance in 1/40 = 2.5 % of data
-#: sets, for each sign of b.
-DRAWS = 39
+#: Null data sets of each kind: the fifth largest level of 199 is passed by chance in 5/200 = 2.5 %
+#: of data sets, for each sign of b. (So is the largest of 39, which varies 2.5 times as much.)
+DRAWS, RANK = 199, 5
+#: Null data sets whose gradients are held at once.
+AT_ONCE = 40
 #: Neurons looked at in units of 1/p: so many of them lie above the quantile.
 MEMBERS = 2
 #: The level is raised by so much: of few rows a null data set is often the sample itself over
@@ -34,12 +36,12 @@ def null_norm(
     weights: Float[Tensor, " n"] | None = None,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """B_G(s) = max over null data sets of the upper p-quantile of |G| over neurons, s = sign b.
+    """B_G(s): of the upper p-quantile of |G| over neurons what 5 of 199 null data sets reach.
 
     A null data set is y shuffled, or y with random signs, centred again; the quantile's share p is
-    of all neurons (of which the first 2/p are looked at), and the largest output counts. Where the
-    sample's own quantile lies below B_G no cone, however wide, holds mass p: with 39 null data sets
-    of a kind that fails by chance in 1/40 of samples a sign, 5 % both. All neurons share the rows,
+    of all neurons (of which the first 2/p are looked at), and the largest output counts.
+    Where the sample's own quantile lies below B_G no cone, however wide, holds mass p, which fails
+    by chance in 5/200 of samples a sign, 5 % both. All neurons share the rows,
     and without structure they agree (those that nearly always fire all give the mean of y x): so it
     is the level over samples that has to be held, and no number of neurons replaces it. Shuffles
     are exact where y is independent of x; signs where y is symmetric given x, when y^2 may depend
@@ -55,9 +57,12 @@ def null_norm(
     for r in y.to(X).T:
         for drawn in (r[orders], r[:, None] * signs):
             centred = drawn - (v @ drawn) / v.sum()
-            G = simplified_gradients(X, centred, W, b, weights=v)
-            levels = torch.maximum(levels, _levels(G.norm(dim=2), b, math.ceil(p * few)))
-    plus, minus = (levels.amax(1) * ABOVE).tolist()
+            parts = [
+                simplified_gradients(X, part, W, b, weights=v).norm(dim=2)
+                for part in centred.split(AT_ONCE, dim=1)
+            ]
+            levels = torch.maximum(levels, _levels(torch.cat(parts), b, math.ceil(p * few)))
+    plus, minus = (levels.topk(RANK, dim=1).values[:, -1] * ABOVE).tolist()
     return plus, minus
 
 

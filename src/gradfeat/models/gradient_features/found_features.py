@@ -21,7 +21,8 @@ class FoundFeatures:
         and D the direction that was found, so that w.x is the number that a neuron reads.
     `signs`: +1 where the neurons fire on few rows (b > 0), -1 where they fire on most.
     `mass, low, high`: Share of random neurons whose gradient lies in the cone, and its 95 %
-        interval over the draw of neurons, the rows being given.
+        interval over the draw of neurons, the rows, B_G, |b| and the cone's width being given: a
+        fit of another seed that chooses others finds other shares.
     `norm`: Median length of these gradients.
     `group`: Number of the direction, from 0: the same for two entries that differ in s alone.
     `p, width`: Least mass, and the cone's width g.
