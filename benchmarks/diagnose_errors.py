@@ -18,8 +18,8 @@ import torch
 from common import machine
 
 from gradfeat.maths.hermite import HermiteSeries
-from gradfeat.maths.streams import p_value, stream
-from gradfeat.table.diagnose import LEVEL, Statistics, statistics
+from gradfeat.maths.streams import null_draws, p_value, stream
+from gradfeat.table.diagnose import DRAWS, LEVEL, Statistics, statistics
 from gradfeat.table.diagnosis_rows import standard_inputs
 from gradfeat.tasks.single_index import SingleIndex, he2_he4
 
@@ -70,7 +70,7 @@ def main() -> None:
         for seed in range(options.draws):
             X, y = drawn(series, seed)
             Z = standard_inputs(X.numpy()).whitened
-            stats = statistics(Z, y, seed, lambda _: None)
+            stats = statistics(Z, y, null_draws(len(Z), DRAWS, seed), lambda _: None)
             exponents[stats.exponent] += 1
             numbers[stats.directions.directions.shape[1]] += 1
             alone[by_shuffles(stats)] += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from gradfeat.maths.streams import numpy_stream, stream
+from gradfeat.maths.streams import numpy_stream, stream, unit_draws
 
 
 def test_same_name_repeats_whatever_else_was_drawn():
@@ -28,3 +28,24 @@ def test_global_state_is_untouched():
     numpy_stream(0, "x").random(3)
     assert torch.equal(before, torch.get_rng_state())
     assert np.array_equal(numpy_before, np.random.get_state()[1])
+
+
+def test_units_change_places_with_units_of_like_size():
+    unit = np.array([0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 4, 4, 4])
+    drawn = unit_draws(unit, None, 200, 0)
+    for k in range(5):
+        came = unit[drawn.orders[unit == k].numpy()]
+        assert (came == came[0]).all(), "rows of one unit stay together"
+        assert set(came[0]) == ({0, 1, 4} if k in (0, 1, 4) else {k})
+        assert (drawn.signs[unit == k] == drawn.signs[unit == k][0]).all()
+    turned = drawn.orders[unit == 1].numpy()
+    assert {len({*column}) for column in turned.T if unit[column[0]] == 1} == {3}
+    assert set(drawn.signs.unique().tolist()) == {-1.0, 1.0}
+
+
+def test_rows_in_time_are_all_moved_along():
+    time = np.array([3.0, 1.0, 2.0, 0.0, 9.0])
+    drawn = unit_draws(np.arange(5), time, 50, 0)
+    moved = drawn.orders[torch.tensor(time).argsort()]
+    rows = torch.tensor(time).argsort().tolist()
+    assert {tuple(c) for c in moved.T.tolist()} == {tuple(rows[k:] + rows[:k]) for k in range(1, 5)}

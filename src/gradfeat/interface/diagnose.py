@@ -116,9 +116,11 @@ def diagnose(
     seed : int
         Of every random draw.
     time_column : str, optional
-        Puts the rows in order: models are then tested on stretches of it that they have not seen.
+        Puts the rows in order: models are then tested on stretches of it that they have not seen,
+        and what chance gives is found by moving all rows along in time.
     group_column : str, optional
-        Names the subject of each row: models are then tested on groups that they have not seen.
+        Names the subject of each row: models are then tested on groups that they have not seen,
+        and what chance gives is found by exchanging whole groups, of which 12 are the fewest.
     ignore : sequence of str
         Columns to leave out, such as those known later.
     target_transform : {"none", "log"}

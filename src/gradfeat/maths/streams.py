@@ -51,7 +51,7 @@ class NullDraws:
     Source: Fisher 1935 (shuffles); Wu 1986, Liu 1988 (signs: the wild bootstrap).
     """
 
-    orders: Int[Tensor, "n draws"]  # a permutation of the rows in each column
+    orders: Int[Tensor, "n draws"]  # which row stands in the place of each: rows exchanged
     signs: Float[Tensor, "n draws"]  # +1 or -1
 
     def shuffled(self, r: Float[Tensor, " n"]) -> Float[Tensor, "n draws"]:
@@ -64,8 +64,54 @@ class NullDraws:
 def null_draws(n: int, draws: int, seed: int) -> NullDraws:
     order, sign = stream(seed, "shuffles"), stream(seed, "signs")
     orders = torch.stack([torch.randperm(n, generator=order) for _ in range(draws)], dim=1)
-    signs = torch.randint(0, 2, (n, draws), generator=sign, dtype=torch.float64) * 2 - 1
-    return NullDraws(orders, signs)
+    return NullDraws(orders, _signs(n, draws, sign))
+
+
+def _signs(n: int, draws: int, generator: torch.Generator) -> Float[Tensor, "n draws"]:
+    return torch.randint(0, 2, (n, draws), generator=generator, dtype=torch.float64) * 2 - 1
+
+
+def unit_draws(
+    units: NDArray[np.intp], time: NDArray[np.float64] | None, draws: int, seed: int
+) -> NullDraws:
+    """Of rows that depend on each other within `units` (n,) 0, 1, ...: one sign for each.
+
+    In place of shuffles whole units of like size (within a factor of two) change places, their
+    rows turned round; rows in order of `time` (n,) are all moved along by so many places, the last
+    ones to the beginning. Either keeps how rows of y depend on each other.
+
+    Source: Winkler et al. 2015 (exchangeable blocks); Cameron, Gelbach & Miller 2008 (signs of
+    clusters); Kugiumtzis 2002 (shifts in time).
+    """
+    order, sign = stream(seed, "shuffles"), stream(seed, "signs")
+    unit = torch.as_tensor(units)
+    orders = _exchanged(unit, draws, order) if time is None else _moved(time, draws, order)
+    return NullDraws(orders, _signs(int(unit.max()) + 1, draws, sign)[unit])
+
+
+def _moved(
+    time: NDArray[np.float64], draws: int, generator: torch.Generator
+) -> Int[Tensor, "n draws"]:
+    along = torch.as_tensor(np.argsort(time, kind="stable"))
+    places = along.argsort()[:, None] + torch.randint(1, len(time), (draws,), generator=generator)
+    return along[places % len(time)]
+
+
+def _exchanged(
+    unit: Int[Tensor, " n"], draws: int, generator: torch.Generator
+) -> Int[Tensor, "n draws"]:
+    size = unit.bincount()
+    by_unit = unit.argsort(stable=True)
+    start = size.cumsum(0) - size
+    place = by_unit.argsort() - start[unit]
+    other = torch.empty(len(size), draws, dtype=torch.long)
+    like = size.double().log2().floor()
+    for one in like.unique():
+        mine = (like == one).nonzero()[:, 0]
+        other[mine] = mine[torch.rand(len(mine), draws, generator=generator).argsort(0)]
+    turned = (torch.rand(len(size), draws, generator=generator) * size[other]).long()
+    came = other[unit]
+    return by_unit[start[came] + (place[:, None] + turned[unit]) % size[came]]
 
 
 def p_value(observed: float, null: Float[Tensor, " draws"]) -> float:

@@ -14,6 +14,7 @@ from gradfeat.figures.signal import (
     variance_parts_figure,
 )
 from gradfeat.table.diagnosis import (
+    FEWEST_UNITS,
     DegreeFinding,
     DiagnosisReport,
     FoundDirections,
@@ -38,6 +39,11 @@ def signal_sentence(found: DiagnosisReport) -> str:
         f"a non-linear function of {found.target} would show one at degree {found.generative} "
         f"(generative exponent {found.generative})"
     )
+    if found.few_units:
+        return (
+            f"Of {found.units} {found.units_are} no test can tell a signal about {found.target} "
+            f"from chance ({FEWEST_UNITS} are the fewest)"
+        )
     if found.exponent is None:
         tested = listed([str(one.degree) for one in found.degrees])
         words = (
@@ -72,7 +78,7 @@ def _unseen(found: DiagnosisReport) -> str:
 def _open(found: DiagnosisReport) -> bool:
     """Whether nothing was found, and a linear or quadratic part worth naming may be there."""
     hidden = max(one.visible_from for one in found.degrees if one.degree <= 2)
-    return found.exponent is None and hidden >= WORTH_NAMING
+    return found.exponent is None and (found.few_units or hidden >= WORTH_NAMING)
 
 
 def _apart(found: DiagnosisReport, one: DegreeFinding) -> bool:
@@ -183,8 +189,9 @@ def advice(found: DiagnosisReport) -> str:
     linear, quadratic, higher = found.shares.parts
     bent = quadratic.found or higher.found
     if found.exponent is None and not bent and not linear.found:
+        more = f"more {found.units_are}" if found.few_units else "more rows"
         return (
-            "Nothing here is beyond chance: more rows or other columns are needed before the "
+            f"Nothing here is beyond chance: {more} or other columns are needed before the "
             "choice of a method matters."
         )
     if found.exponent is None:

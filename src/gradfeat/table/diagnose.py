@@ -24,6 +24,7 @@ from gradfeat.rows.engine import Engine
 from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.diagnosis import (
+    FEWEST_UNITS,
     Curvature,
     DegreeFinding,
     DiagnosisReport,
@@ -71,7 +72,7 @@ class Statistics:
 
 
 def statistics(
-    Z: Tensor, y: Tensor, seed: int, tell: Callable[[int], None], level: float = LEVEL
+    Z: Tensor, y: Tensor, nulls: NullDraws, tell: Callable[[int], None], level: float = LEVEL
 ) -> Statistics:
     """Tests of degrees 1 to 4, spectrum of H, and count of directions.
 
@@ -80,7 +81,6 @@ def statistics(
     """
     total = float(y.var(0, correction=0).sum())
     y = (y - y.mean(0)) / total**0.5
-    nulls = null_draws(len(Z), DRAWS, seed)
     residuals = residuals_by_degree(Z, y, DEGREES)
     tests = []
     for k, residual in enumerate(residuals, start=1):
@@ -270,7 +270,11 @@ def _diagnosed(table: DiagnosisRows, request: Request, steps: Steps) -> Diagnosi
     there = len(table.y)
     table = table.first(_rows_in_time(table, request.seed, steps.deadline.part(_TESTS)))
     Z = table.inputs.whitened
-    stats = statistics(Z, table.y, request.seed, degree)
+    by = f"groups of {request.group_column!r}" if request.group_column is not None else ""
+    by = by if request.time_column is None else f"stretches of {request.time_column!r}"
+    units = 0 if table.units is None else int(table.units.max()) + 1
+    level = 0.0 if by and units < FEWEST_UNITS else LEVEL
+    stats = statistics(Z, table.y, table.nulls(DRAWS, request.seed), degree, level)
     shares = variance_shares(table.inputs, table.y, request.seed, part, table.stretch, table.units)
     steps.begin("Summary", 1.0)
     directions, degrees = _directions(stats, table), degree_findings(stats)
@@ -302,10 +306,12 @@ def _diagnosed(table: DiagnosisRows, request: Request, steps: Steps) -> Diagnosi
         command=request.command,
         seconds=steps.seconds,
         remarks=(*table.remarks, *_about_fewer(there, len(Z))),
+        units=units,
+        units_are=by,
     )
     if not found.mean_unseen:
         return found
-    nulls = null_draws(len(Z), FEWER_DRAWS, request.seed)
+    nulls = table.nulls(FEWER_DRAWS, request.seed)
     return replace(found, sample_sizes=(), spread=spread_columns(table, nulls))
 
 

@@ -13,6 +13,9 @@ import numpy as np
 from gradfeat.drawing.numbers import percent
 from gradfeat.table.results import ColumnNote, Interval, Remark
 
+#: Of fewer groups too few patterns of signs differ for the tests to pass their level by.
+FEWEST_UNITS = 12
+
 
 @dataclass(frozen=True)
 class Share:
@@ -141,11 +144,19 @@ class DiagnosisReport:
     #: Columns that move most with the distance of the target from its median, where functions of
     #: the target show a signal and neither its mean nor any model does.
     spread: tuple[str, ...] = ()
+    #: Groups or stretches of time that the tests exchange, and what these are; 0 for single rows.
+    units: int = 0
+    units_are: str = ""
 
     @property
     def informative(self) -> bool:
         """Whether the first gradient step is: information exponent 1 or 2."""
         return self.exponent in (1, 2)
+
+    @property
+    def few_units(self) -> bool:
+        """Whether the tests exchange too few to tell anything from chance."""
+        return bool(self.units_are) and self.units < FEWEST_UNITS
 
     @property
     def mean_unseen(self) -> bool:

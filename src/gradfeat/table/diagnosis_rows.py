@@ -15,6 +15,7 @@ from gradfeat.drawing.numbers import count, listed, percent
 from gradfeat.errors import TableError
 from gradfeat.estimators.training import ranks, row_hashes
 from gradfeat.maths.statistics.moments import principal_whitening
+from gradfeat.maths.streams import NullDraws, null_draws, unit_draws
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.encode import TableEncoder
@@ -121,7 +122,8 @@ class DiagnosisRows:
     what to know of the columns before anything that is found, and last what was done to the rows,
     of which `known` have a target.
     `stretch` (n,): in which third of the time, or of the groups, each row lies, where a column of
-    these was asked for; `units` (n,) the group itself, or one of more stretches of time.
+    these was asked for; `units` (n,) the group itself, or one of more stretches of time, and `time`
+    (n,) what orders the rows.
     """
 
     target: Target
@@ -133,6 +135,13 @@ class DiagnosisRows:
     known: int
     stretch: NDArray[np.intp] | None = None
     units: NDArray[np.intp] | None = None
+    time: Floats | None = None
+
+    def nulls(self, draws: int, seed: int) -> NullDraws:
+        """Shuffles and signs of rows, or of the units that they depend on each other within."""
+        if self.units is None:
+            return null_draws(len(self.y), draws, seed)
+        return unit_draws(self.units, self.time, draws, seed)
 
     def first(self, n: int) -> DiagnosisRows:
         """With the first n rows alone, which are as random as all."""
@@ -140,7 +149,8 @@ class DiagnosisRows:
         inputs = replace(self.inputs, columns=columns, whitened=whitened)
         stretch = None if self.stretch is None else self.stretch[:n]
         units = None if self.units is None else np.unique(self.units[:n], return_inverse=True)[1]
-        return replace(self, inputs=inputs, y=self.y[:n], stretch=stretch, units=units)
+        time = None if self.time is None else self.time[:n]
+        return replace(self, inputs=inputs, y=self.y[:n], stretch=stretch, units=units, time=time)
 
 
 def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None) -> DiagnosisRows:
@@ -187,18 +197,25 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
             f"Of the {classes} classes the {MOST_CODES} most frequent ones are looked at, each "
             "against all others."
         )
-    thirds = units = None
+    thirds = units = place = None
     if when is not None:
-        last.append(f"Shares of the variance are of rows left out a stretch of {when!r} at a time.")
+        last.append(
+            f"Shares of the variance are of rows left out a stretch of {when!r} at a time, and "
+            "tests move all rows along in time, as neighbours tell of each other."
+        )
         place = parse_time(drawn, when, request.dates)[order]
         thirds, units = stretches(place, STRETCHES), time_blocks(place)
     if who is not None:
-        last.append(f"Shares of the variance are of groups of {who!r} left out together.")
-        place = parse_groups(drawn, who, request.seed)[order]
-        thirds, units = stretches(place, STRETCHES), np.unique(place, return_inverse=True)[1]
+        last.append(
+            f"Shares of the variance are of groups of {who!r} left out together, and tests "
+            "exchange whole groups, as rows of one tell of each other."
+        )
+        groups = parse_groups(drawn, who, request.seed)[order]
+        thirds, units = stretches(groups, STRETCHES), np.unique(groups, return_inverse=True)[1]
     remarks = (*map(Remark, filter(None, first)), *(Remark(words, "last") for words in last))
     codes = _codes(y, classes, name)
-    found = DiagnosisRows(target, encoder, source, whitened, codes, remarks, n, thirds, units)
+    rows = (target, encoder, source, whitened, codes, remarks, n)
+    found = DiagnosisRows(*rows, thirds, units, place)
     return found.first(FEWER_ROWS) if wide else found
 
 
