@@ -412,3 +412,12 @@ def test_numbers_of_a_cell_are_counted_alike_wherever_they_are_told():
 def test_processes_of_a_cluster_elsewhere_are_not_counted_here():
     with pytest.raises(TableError, match="jobs= counts processes of this machine"):
         compare(pd.DataFrame({"x": X, "y": Z}), "y", jobs=2, dask="tcp://127.0.0.1:1", time=3)
+
+
+@pytest.mark.parametrize("road", ["csv", "json", "object"])
+def test_years_with_weeks_are_told(tmp_path, road):
+    weeks = [str(201601 + 100 * (k // 52) + k % 52) for k in range(N)]
+    found = ROADS[road](tmp_path, pd.DataFrame({"x": weeks, "z": Z, "y": Z}))
+    assert not any("weeks" in said for said in found.encoder.remarks)
+    named = TableEncoder().fit(pd.DataFrame({"YEAR_WEEK": weeks, "z": Z}))
+    assert any("'YEAR_WEEK' has years with weeks such as 2016" in said for said in named.remarks)

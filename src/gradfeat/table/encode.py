@@ -23,7 +23,7 @@ from gradfeat.table.reading.decide import (
     none_is_level,
     plan_columns,
 )
-from gradfeat.table.reading.masked import MISSING_SHARE, DeclaredMissing, about_words
+from gradfeat.table.reading.masked import MISSING_SHARE, DeclaredMissing, about_weeks, about_words
 from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.numbers import NumberPlan
 from gradfeat.table.reading.parts import PartsPlan
@@ -358,6 +358,7 @@ def _note(
     remarks = [plan.assumption]
     if plan.kind == "number":
         remarks.append(about_codes_for_missing(plan.name, block.parts[""]))
+        remarks.append(about_weeks(plan.name, block.parts[""]))
     if plan.kind == "date":
         remarks.append(about_end_days(plan.name, block.parts["_seconds"]))
     if none:

@@ -277,3 +277,20 @@ holds for these rows too, fill them, as pandas' ffill() does."]
                 "ffill() does."
             )
     return found
+
+
+def about_weeks(name: str, values: NDArray[np.float64]) -> str:
+    """A remark on numbers such as 201729 in a column of weeks; "" for others.
+
+    >>> about_weeks("year_week", np.array([201652.0, 201701.0]))[:51]
+    "'year_week' has years with weeks such as 201652, ta"
+    """
+    known = values[~np.isnan(values)]
+    year, week = known // 100, known % 100
+    weeks = (known % 1 == 0) & (year >= 1900) & (year < 2100) & (week >= 1) & (week <= 53)
+    if "week" not in name.lower() or not len(known) or not weeks.all():
+        return ""
+    return (
+        f"{name!r} has years with weeks such as {known[0]:.0f}, taken as one number, which leaps "
+        "at each new year: days, or a column of years and one of weeks, do not."
+    )
