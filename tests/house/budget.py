@@ -38,7 +38,7 @@ ROOMS: Final = {
     "planning": Room(1_462, 10),
     "reports": Room(1_016, 4),
     "rows": Room(7_177, 32),
-    "table": Room(12_662, 48),
+    "table": Room(12_680, 48),
     "tasks": Room(2_211, 18),
     "theory": Room(6_799, 32),
 }
