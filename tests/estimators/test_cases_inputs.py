@@ -268,6 +268,17 @@ def test_case_19_integer_weights_repeat_rows_and_zero_drops_them(model: Any) -> 
     np.testing.assert_allclose(zeroed, dropped, atol=1e-8)
 
 
+@pytest.mark.parametrize(**named([*regressors(), *classifiers(), KernelRegressor()]))
+def test_case_19_the_scale_of_weights_changes_no_fit(model: Any) -> None:
+    """Row 19: weights that sum to 1, as of surveys, are those of mean 1, to rounding."""
+    X, y = binary(80)
+    w = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
+    expected = _outputs(clone(model).fit(X, y, sample_weight=w), X)
+    for scale in (1e-6, 1 / w.sum(), 50.0):
+        scaled = _outputs(clone(model).fit(X, y, sample_weight=scale * w), X)
+        np.testing.assert_allclose(scaled, expected, atol=1e-8)
+
+
 @pytest.mark.parametrize(
     ("weight", "says"),
     [(0.0, "sample_weight is zero|at least one non-zero"), (-1.0, "Negative values")],

@@ -100,6 +100,16 @@ def test_kernel_machines_learn_from_rows(model):
     assert rows.score(X[500:], target[500:]) > memory - 0.05
 
 
+@pytest.mark.parametrize("model", [LinearClassifier(), KernelRegressor(kernel="gaussian")])
+def test_the_scale_of_weights_changes_no_streamed_fit(model):
+    X, y = table(200)
+    target = y if "Regressor" in type(model).__name__ else (y > 1.2).astype(float)
+    said = model.fit(passed(X, target)).predict(X)
+    for scale in (1e-6, 50.0):
+        scaled = model.fit(passed(X, target, np.full(len(X), scale))).predict(X)
+        np.testing.assert_allclose(scaled, said, rtol=1e-6, atol=1e-8)
+
+
 def test_class_weights_count():
     X, y = table()
     labels = (y > 1.2).astype(int)

@@ -144,9 +144,20 @@ def test_copies_are_rows_where_inputs_have_several_targets_alone() -> None:
     assert float(block.w.sum()) == 400
     one_target = _training(X, X[:, :1]).block
     assert len(one_target.X) == 2**CUBE
-    many = _training(X, y[:, None].astype(float), np.full(400, 1000.0)).block
+    w = np.where(np.arange(400) < 200, 999.0, 1000.0)
+    many = _training(X, y[:, None].astype(float), w).block
     assert 20_000 < len(many.X) < 24_000
-    np.testing.assert_allclose(float(many.w.sum()), 400_000)
+    np.testing.assert_allclose(float(many.w.sum()), len(many.X))
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1 / 400, 50.0])
+def test_the_scale_of_weights_changes_no_copies(scale: float) -> None:
+    X, y = noisy("memory", 400, 3)
+    for w in (np.ones(400), np.random.default_rng(5).integers(0, 5, 400).astype(float)):
+        a, b = (_training(X, y[:, None].astype(float), k * w) for k in (1.0, scale))
+        torch.testing.assert_close(a.block.X, b.block.X, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(a.block.w, b.block.w, rtol=1e-12)
+        np.testing.assert_allclose(a.rows.held.w, b.rows.held.w, rtol=1e-12)
 
 
 def test_few_contents_that_stream_are_searched_row_by_row_too() -> None:

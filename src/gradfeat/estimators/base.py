@@ -181,7 +181,9 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
             all.
         `y`: Targets of a regressor, (n,) or (n, c); labels (n,) of a classifier, of any kind.
             Predictions have their shape and kind.
-        `sample_weight`: Non-negative (n,); an integer weight equals repeating the row.
+        `sample_weight`: Non-negative (n,); an integer weight equals repeating the row, and weights
+            times a constant are the same weights: a penalty is relative to their mean over distinct
+            rows.
 
         Raises ValueError for inputs or parameters that are not allowed, in one sentence, and
         MemoryError before work starts, when a direct solve cannot fit.

@@ -2,7 +2,8 @@
 
 Merging equal rows and sorting by content makes a fit independent of the order of the rows, and
 makes integer weights the same thing as repeated rows, also where rows are split for validation:
-there copies are one row, or rows each where the same inputs have several targets.
+there copies are one row, or rows each where the same inputs have several targets. Weights then have
+mean 1 over the rows that settings are chosen on, so that their scale changes no penalty.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ SAMPLE_ROWS, SAMPLE_NUMBERS = 22_000, 2**25
 #: rows of their own to a search.
 SEVERAL_TARGETS = 0.1
 
-#: Rounding of weights that are whole numbers.
-WHOLE = 1e-9
+#: Largest multiple of a common measure that weights are taken for, and rounding of one.
+LARGEST_MULTIPLE, ROUNDED = 10**6, 1e-9
 
 #: Bytes of a table in float64 from which on sums over its rows take it in chunks, and the numbers
 #: of a chunk.
@@ -86,8 +87,10 @@ def in_memory_training(
     outputs = Standardiser.fit(y, w)
     if not scale_targets:
         outputs = Standardiser(outputs.mean, np.ones(y.shape[1]))
+    copies = apart(X, y, count, seed)
+    w = w / worth(w, copies)
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
-    return Training(of_block(block), apart(block, X, y, count, seed), inputs, outputs, NUMPY)
+    return Training(of_block(block), split_up(block, copies), inputs, outputs, NUMPY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +163,12 @@ def streamed_training(
         rows, sample, outputs = rows.mapped(codes), codes(sample), codes.scales(found.labels)
     X, y, w = (t.double().numpy() for t in (sample.X, sample.y, sample.w))
     X, y, w, count = distinct_rows(X, y, w, seed)
-    block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
+    copies = apart(X, y, count, seed)
+    unit = worth(w, copies)
+    block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w / unit))
     (mean, scale), targets = inputs.tensors(), outputs.tensors()
-    scaled = rows.mapped(Affine(mean, 1 / scale, *targets, where.dtype, where.device))
-    some = apart(block, X, y, count, seed)
+    scaled = rows.mapped(Affine(mean, 1 / scale, *targets, where.dtype, where.device, unit))
+    some = split_up(block, copies)
     return Training(scaled.with_sample(block), some, inputs, outputs, NUMPY)
 
 
@@ -249,16 +254,17 @@ def distinct_rows(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Distinct rows (x, y) of positive weight, weights of equal rows summed, :func:`spread` out.
 
-    And how many rows each stands for: its weight where all are whole numbers, else how often it
-    comes. Rows of equal targets are in hash order, to which values contribute by their ranks: units
-    and origins change no order. The seed varies the order (and with it every later split).
+    And how many rows each stands for: see :func:`counts`. Rows of equal targets are in hash order,
+    to which values contribute by their ranks: units and origins change no order. The seed varies
+    the order (and with it every later split).
     """
     if not (w > 0).all():
         keep = w > 0
         X, y, w = X[keep], y[keep], w[keep]
     if len(X) == 0:
         return X, y, w, w
-    X, y, w, count = _merged(X, y, w, seed)
+    X, y, w, times = _merged(X, y, w, seed)
+    count = counts(w, times)
     order = _by_content(X, y, seed)
     order = order[spread(y[order], seed)]
     return X[order], y[order], w[order], count[order]
@@ -266,22 +272,48 @@ def distinct_rows(
 
 def _merged(X: Floats, y: Floats, w: Floats, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
     """Equal rows once, in any order; where there are none, what came in."""
-    whole = np.rint(w)  # of a table that streams weights are sums of shares of a row
-    count = whole if (np.abs(w - whole) <= WHOLE * w).all() else np.ones(len(w))
     h = row_hashes(y, seed, row_hashes(X, seed))
     order = np.argsort(h)
     same = np.flatnonzero(h[order[1:]] == h[order[:-1]])
     if len(same) == 0:
-        return X, y, w, count
+        return X, y, w, np.ones(len(w))
     order = np.lexsort((*y.T, *X.T, h))
     new = np.ones(len(X), dtype=bool)
     new[1:] = (X[order[1:]] != X[order[:-1]]).any(1) | (y[order[1:]] != y[order[:-1]]).any(1)
     rows, first = order[new], np.flatnonzero(new)
-    return X[rows], y[rows], np.add.reduceat(w[order], first), np.add.reduceat(count[order], first)
+    times = np.diff(first, append=len(X)).astype(np.float64)
+    return X[rows], y[rows], np.add.reduceat(w[order], first), times
 
 
-def apart(block: Block, X: Floats, y: Floats, count: Floats, seed: int) -> Block:
-    """Distinct rows (X, y), which `block` holds in units of a fit, for a search to hold some out.
+def counts(w: Floats, times: Floats) -> Floats:
+    """How many rows distinct ones of these weights stand for, whatever the unit of the weights.
+
+    Weights over the largest number of which all are whole multiples, up to rounding; where they
+    would be beyond LARGEST_MULTIPLE, how many `times` each row came.
+
+    >>> counts(np.array([0.1, 0.3, 0.2]), np.ones(3)).tolist()
+    [1.0, 3.0, 2.0]
+    """
+    measure = largest = float(w.max())
+    for one in np.unique(w)[::-1].tolist():
+        while one > ROUNDED * largest:
+            measure, one = one, abs(measure - one * round(measure / one))
+        if measure * LARGEST_MULTIPLE < largest:
+            return times
+    return np.rint(w / measure)
+
+
+def worth(w: Floats, copies: NDArray[np.int64]) -> float:
+    """The mean weight of a row, or of a copy where rows are split up into `copies`.
+
+    Of merged rows both a scale of the weights and what repeats all rows are the same thing, so a
+    penalty can only be relative to their sum.
+    """
+    return float(w.max() * (w / w.max()).sum() / (len(copies) or len(w)))
+
+
+def apart(X: Floats, y: Floats, count: Floats, seed: int) -> NDArray[np.int64]:
+    """Numbers of the distinct rows (X, y), as a search that holds some out takes them; none: as is.
 
     Where inputs have several targets, as in tables of a few levels, each of the `count` copies of a
     row is a row, at most about 22,000 in all, in random order among those of one target. As one row
@@ -289,18 +321,26 @@ def apart(block: Block, X: Floats, y: Floats, count: Floats, seed: int) -> Block
     the other targets alone, would foretell the wrong one. Copies of inputs that have one target
     stay one row, which counts more: a row that was repeated for its weight is never on both sides.
     """
+    none = np.zeros(0, np.int64)
     if count.max(initial=1) < 2:
-        return block
+        return none
     _, group, targets = np.unique(row_hashes(X, seed), return_inverse=True, return_counts=True)
     several = (count * (targets[group] > 1)).sum() / count.sum()
     each = np.rint(count * min(1.0, SAMPLE_ROWS / count.sum())).astype(np.int64).clip(1)
     if several < SEVERAL_TARGETS or each.max() < 2:
-        return block
+        return none
     rows = np.repeat(np.arange(len(X)), each)
     rows = rows[numpy_stream(seed, "copies").permutation(len(rows))]
-    rows = rows[spread(y[rows], seed)]
-    found = block.at(torch.from_numpy(rows).to(block.w.device))
-    return Block(found.X, found.y, found.w / torch.from_numpy(each[rows]).to(found.w))
+    return rows[spread(y[rows], seed)]
+
+
+def split_up(block: Block, copies: NDArray[np.int64]) -> Block:
+    """The rows of a block as the `copies` of :func:`apart`, which share a row's weight."""
+    if not len(copies):
+        return block
+    each = np.bincount(copies)[copies]
+    found = block.at(torch.from_numpy(copies).to(block.w.device))
+    return Block(found.X, found.y, found.w / torch.from_numpy(each).to(found.w))
 
 
 def _by_content(X: Floats, y: Floats, seed: int) -> NDArray[np.int64]:

@@ -172,7 +172,7 @@ CONSTANT = 1e-12
 @final
 @dataclass(frozen=True)
 class Affine:
-    """x -> (x - shift) P and y -> (y - y_shift) / y_scale; moments follow without the rows.
+    """x -> (x - shift) P, y -> (y - y_shift) / y_scale, w -> w / w_scale, and so the moments.
 
     The shift is taken off first, so that no digits cancel where it is large.
 
@@ -193,6 +193,7 @@ class Affine:
     y_scale: Float[Tensor, " c"]
     dtype: torch.dtype | None = None  # float type of mapped rows; None: as they come
     device: torch.device | None = None  # where mapped rows are; None: where they come
+    w_scale: float = 1.0
 
     def __call__(self, rows: Block) -> Block:
         where = rows.X.device if self.device is None else self.device
@@ -203,19 +204,19 @@ class Affine:
         X = rows.X.to(where) - shift
         X = X.mul_(P) if P.ndim == 1 else X @ P
         y = (rows.y.to(where) - y_shift).div_(y_scale)
-        return Block(X.to(kind), y.to(kind), rows.w.to(where, kind))
+        return Block(X.to(kind), y.to(kind), (rows.w / self.w_scale).to(where, kind))
 
     def moments(self, m: MomentState) -> MomentState:
         """Finished moments of mapped rows, from those of the rows."""
         P = torch.diag(self.P) if self.P.ndim == 1 else self.P
         return MomentState(
             m.count,
-            m.weight,
+            m.weight / self.w_scale,
             (m.mean_x - self.shift) @ P,
             (m.mean_y - self.y_shift) / self.y_scale,
-            P.T @ m.xx @ P,
-            P.T @ m.xy / self.y_scale,
-            m.yy / self.y_scale.square(),
+            P.T @ m.xx @ P / self.w_scale,
+            P.T @ m.xy / self.y_scale / self.w_scale,
+            m.yy / self.y_scale.square() / self.w_scale,
         )
 
     def then(self, other: Affine) -> Affine:
@@ -232,6 +233,7 @@ class Affine:
             self.y_scale * other.y_scale,
             other.dtype or self.dtype,
             other.device or self.device,
+            self.w_scale * other.w_scale,
         )
 
 
