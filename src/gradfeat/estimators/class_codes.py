@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
+from sklearn.utils._array_api import get_namespace
 from sklearn.utils.class_weight import compute_class_weight
 from torch import Tensor
 
@@ -68,6 +70,19 @@ def class_codes(labels: CountState, kind: torch.dtype, class_weight: Any) -> Cla
 
 def labels_of(values: Floats) -> NDArray[Any]:
     return values.astype(np.int64)
+
+
+def refuse_missing_labels(y: Any) -> None:
+    """Raise ValueError where a row has no label: None sorts among no others, and nan as a word."""
+    if type(y) is torch.Tensor or get_namespace(y)[1]:
+        return  # numbers, which are validated as such
+    given = np.array(y, dtype=object)
+    missing = int(pd.isna(given).sum())
+    if missing:
+        raise ValueError(
+            f"Input y contains NaN or None in {missing} of {len(given)} rows, which have no label: "
+            "leave these rows out, or give them a label of their own."
+        )
 
 
 def with_class_weights(class_weight: Any, labels: NDArray[Any], w: Floats) -> Floats:

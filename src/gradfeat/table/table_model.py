@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gradfeat.errors import ModelFileError
 from gradfeat.estimators.checks import classifies, gives_probabilities, probabilities
+from gradfeat.estimators.class_codes import refuse_missing_labels
 from gradfeat.estimators.container import Contents, as_bytes, write
 from gradfeat.estimators.persistence import CLASSES, estimator_from
 from gradfeat.maths.ranges import one_of
@@ -176,6 +177,8 @@ class TableModel(BaseEstimator):
         """
         one_of(get_args(Transform), target_transform=self.target_transform)
         one_of(get_args(DateOrder), dates=self.dates)
+        if classifies(self.estimator):
+            refuse_missing_labels(y)
         frame, values = as_frame(X), column_or_1d(y)
         check_consistent_length(frame, values)
         assert_all_finite(values, input_name="y")
