@@ -17,10 +17,13 @@ from small_fits import binary, classifiers, named, regression, regressors, trans
 
 from gradfeat.estimators import (
     GradientFeatureClassifier,
+    KernelClassifier,
     KernelRegressor,
+    LinearClassifier,
     LinearRegressor,
     RFMRegressor,
 )
+from gradfeat.table.table_model import TableModel
 
 #: float32 inputs are widened before anything is computed, so only the sum order can differ.
 ROUNDING = 1e-10
@@ -367,3 +370,37 @@ def test_targets_of_the_smallest_number_have_finite_predictions() -> None:
     for model in (ONE, LinearRegressor()):
         said = clone(model).fit(X, np.where(X[:, 0] > 0, 5e-324, 0.0)).predict(X)
         assert (np.abs(said) <= 1e-300).all()
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+@pytest.mark.parametrize("kind", [list, lambda y: np.array(y, object), pd.Series, pl.Series])
+def test_rows_without_a_label_are_refused(missing: Any, kind: Any) -> None:
+    X, y = binary(20)
+    labels = ["yes" if one else "no" for one in y[:19] > 0]
+    given = kind([*labels, None if kind is pl.Series else missing])
+    for model in (LinearClassifier(), TableModel(LinearClassifier())):
+        with pytest.raises(ValueError, match="None in 1 of 20 rows, which have no label"):
+            model.fit(X, given)
+
+
+@pytest.mark.parametrize(**named([*classifiers(), *regressors(), KernelClassifier()]))
+def test_which_class_is_called_the_first_and_the_sign_of_targets_change_no_fit(model: Any) -> None:
+    X, y = binary(80)
+    one, other = clone(model).fit(X, y), clone(model).fit(X, -y)
+    if is_classifier(model):
+        first, second = one.predict_proba(X), other.predict_proba(X)[:, ::-1]
+    else:
+        first, second = one.predict(X), -other.predict(X)
+    np.testing.assert_allclose(first, second, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("model", [KernelClassifier(), RFMRegressor(n_iter=2)], ids=str)
+def test_the_order_of_columns_and_the_names_of_classes_change_no_split(model: Any) -> None:
+    X, _ = binary(120)
+    y = np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.0])
+    one, other = clone(model).fit(X, y), clone(model).fit(X[:, ::-1], y)
+    expected = _outputs(one, X)
+    np.testing.assert_allclose(_outputs(other, X[:, ::-1]), expected, atol=1e-6)  # of conditions
+    if is_classifier(model):
+        renamed = clone(model).fit(X, np.array([2, 0, 1])[y]).predict_proba(X)
+        np.testing.assert_allclose(renamed[:, [2, 0, 1]], expected, atol=1e-6)

@@ -21,7 +21,7 @@ from .checks import Floats, Placement
 class Standardiser:
     """x -> (x - mean) / scale, column by column; a constant column keeps scale 1.
 
-    `mean, scale`: Weighted mean and standard deviation.
+    `mean, scale`: Weighted mean and standard deviation (of a target that is turned, less than 0).
     """
 
     mean: Floats

@@ -8,7 +8,7 @@ mean 1 over the rows that settings are chosen on, so that their scale changes no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,7 @@ def in_memory_training(
     outputs = Standardiser.fit(y, w)
     if not scale_targets:
         outputs = Standardiser(outputs.mean, np.ones(y.shape[1]))
+    outputs = _turned(outputs, X, y)
     copies = apart(X, y, count, seed)
     w = w / worth(w, copies)
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
@@ -163,6 +164,7 @@ def streamed_training(
         rows, sample, outputs = rows.mapped(codes), codes(sample), codes.scales(found.labels)
     X, y, w = (t.double().numpy() for t in (sample.X, sample.y, sample.w))
     X, y, w, count = distinct_rows(X, y, w, seed)
+    outputs = _turned(outputs, X, y)
     copies = apart(X, y, count, seed)
     unit = worth(w, copies)
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w / unit))
@@ -265,8 +267,10 @@ def distinct_rows(
         return X, y, w, w
     X, y, w, times = _merged(X, y, w, seed)
     count = counts(w, times)
-    order = _by_content(X, y, seed)
-    order = order[spread(y[order], seed)]
+    columns, targets, sign = _oriented(X, y)
+    z = y[:, targets] * sign[targets]
+    order = _by_content(X[:, columns], z, seed)
+    order = order[spread(z[order], seed)]
     return X[order], y[order], w[order], count[order]
 
 
@@ -331,7 +335,8 @@ def apart(X: Floats, y: Floats, count: Floats, seed: int) -> NDArray[np.int64]:
         return none
     rows = np.repeat(np.arange(len(X)), each)
     rows = rows[numpy_stream(seed, "copies").permutation(len(rows))]
-    return rows[spread(y[rows], seed)]
+    _, targets, sign = _oriented(X, y)
+    return rows[spread((y[:, targets] * sign[targets])[rows], seed)]
 
 
 def split_up(block: Block, copies: NDArray[np.int64]) -> Block:
@@ -343,6 +348,39 @@ def split_up(block: Block, copies: NDArray[np.int64]) -> Block:
     return Block(found.X, found.y, found.w / torch.from_numpy(each).to(found.w))
 
 
+def _oriented(X: Floats, y: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """An order of the columns of X and of y, and signs of those of y, that names do not decide.
+
+    Columns of X are in the order of their covariances with the targets, targets z in that of
+    c = mean_i z_i |x_i|^2, which gives their sign too, all in standard units: which class is called
+    the first, -y in place of y, and columns in another order change no split. Where c is 0, so that
+    the inputs do not tell the sign, c = mean_i z_i^3.
+    """
+    Z, T = (Standardiser.fit(a, np.ones(len(a)))(a) for a in (X, y))
+    along = _grid(np.square(T.T @ Z / len(X)).sum(axis=0))
+    c = _grid(T.T @ np.square(Z).mean(axis=1) / len(X))
+    c = np.where(c == 0, _grid((T**3).mean(axis=0)), c)
+    sign = np.where(c < 0, -1.0, 1.0)
+    columns, targets = (np.argsort(-by, kind="stable") for by in (along, np.abs(c)))
+    return columns, targets, sign
+
+
+def _turned(outputs: Standardiser, X: Floats, y: Floats) -> Standardiser:
+    """The scale of one target with its sign, so that a fit to -y is minus that to y.
+
+    Several are codes of classes, of which one is up.
+    """
+    return outputs if y.shape[1] > 1 else replace(outputs, scale=outputs.scale * _oriented(X, y)[2])
+
+
+def _grid(moments: Floats) -> Floats:
+    """Multiples of about 1e-9, so that sums in another order of rows are the same numbers.
+
+    The step is no fraction, as moments of designed tables are.
+    """
+    return np.rint(moments * (1e9 / np.pi))
+
+
 def _by_content(X: Floats, y: Floats, seed: int) -> NDArray[np.int64]:
     """Rows in the order of their hashes, as far as that shows: among rows of equal targets."""
     along = np.lexsort(y.T[::-1])
@@ -350,7 +388,7 @@ def _by_content(X: Floats, y: Floats, seed: int) -> NDArray[np.int64]:
     tied = np.append(same, False) | np.insert(same, 0, False)
     few = along[tied]
     h = np.full(len(few), np.uint64(seed))
-    for column in (*X[few].T, *y[few].T):
+    for column in X[few].T:
         h = row_hashes(ranks(column[:, None]), seed, h)
     along[tied] = few[np.argsort(h, kind="stable")]
     return along
