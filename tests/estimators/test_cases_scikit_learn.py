@@ -90,7 +90,8 @@ def test_case_12_in_a_pipeline(model: Any) -> None:
     pipe = make_pipeline(StandardScaler(), clone(model))
     assert is_classifier(pipe)
     assert cross_val_score(pipe, X, y, cv=3, scoring="roc_auc").min() > 0.8
-    assert cross_val_score(pipe, X, y, cv=3, scoring="neg_log_loss").min() > -np.log(2)
+    # Of one fold a network that is not trained may be sure and wrong: it has 67 rows to learn from.
+    assert cross_val_score(pipe, X, y, cv=3, scoring="neg_log_loss").mean() > -np.log(2) / 1.5
 
 
 @pytest.mark.parametrize(**named(classifiers()))

@@ -77,7 +77,7 @@ def refuse_missing_labels(y: Any) -> None:
     if type(y) is torch.Tensor or get_namespace(y)[1]:
         return  # numbers, which are validated as such
     given = np.array(y, dtype=object)
-    missing = int(pd.isna(given).sum())
+    missing = int(pd.isna(given).sum()) if given.ndim else 0
     if missing:
         raise ValueError(
             f"Input y contains NaN or None in {missing} of {len(given)} rows, which have no label: "
