@@ -91,7 +91,7 @@ def test_none_takes_the_loss_of_less_held_out_log_loss() -> None:
 
 
 def test_each_loss_is_chosen_somewhere() -> None:
-    """Logits of noisy labels (of eight or nine draws in ten); labels that a smooth function fits."""
+    """Logits of noisy labels (nine draws in ten); labels that a smooth function fits."""
     X, y, _ = noisy(200, 1)
     assert quick(None).fit(X, y).settings_["head_loss"] == "logistic"
     X = np.random.default_rng(2).standard_normal((250, 1))
