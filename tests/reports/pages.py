@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
@@ -85,6 +87,15 @@ def words(report: FitReport) -> str:
 PAGES = {name: (render, report) for name, report in VARIANTS.items()} | {
     f"diagnosis of {name}": (render_diagnosis, found) for name, found in DIAGNOSES.items()
 }
+
+
+#: Pages of which each part stands on another one too: drawn in `make test-all`.
+LIKE_OTHERS = ("tiny", "one-column-classes")
+
+
+def each(names: Iterable[str]) -> list[Any]:
+    """A case a page, those that are like others slow."""
+    return [pytest.param(n, marks=[pytest.mark.slow] * (n in LIKE_OTHERS)) for n in names]
 
 
 @cache

@@ -13,10 +13,10 @@ from gradfeat.drawing.style import axes_or_new, dress
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.interface.page import inline_svg
 from reports.factory import VARIANTS
-from reports.pages import PAGES, page_of, source
+from reports.pages import PAGES, each, page_of, source
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", each(PAGES))
 class TestEveryPage:
     def test_tags_are_closed_in_order(self, name):
         assert page_of(name).crossed == []

@@ -14,10 +14,10 @@ from gradfeat.reports.fit import contents
 from gradfeat.reports.words import answer as answer_of
 from gradfeat.table.results import Remark
 from reports.factory import HOSTILE, METHODS, VARIANTS, regression
-from reports.pages import page_of, parse, plain, render, source, squeezed, words
+from reports.pages import each, page_of, parse, plain, render, source, squeezed, words
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", each(VARIANTS))
 class TestEveryReport:
     def test_every_column_and_class_is_named_in_full(self, name):
         report = VARIANTS[name]
