@@ -37,8 +37,8 @@ ROOMS: Final = {
     "models": Room(11_567, 69),
     "planning": Room(1_462, 10),
     "reports": Room(1_016, 4),
-    "rows": Room(7_177, 32),
-    "table": Room(12_683, 48),
+    "rows": Room(7_186, 32),
+    "table": Room(12_669, 48),
     "tasks": Room(2_211, 18),
     "theory": Room(6_799, 32),
 }

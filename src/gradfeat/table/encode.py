@@ -12,9 +12,8 @@ import pandas as pd
 
 from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators.container import Contents
-from gradfeat.rows.sources.tables import Cells
+from gradfeat.rows.sources.tables import Cells, refuse_complex
 from gradfeat.rows.sources.words import in_another_case, listing
-from gradfeat.table.read import refuse_complex
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan
 from gradfeat.table.reading.decide import (
@@ -160,7 +159,7 @@ class TableEncoder:
         if frame.empty:
             raise TableError("The table has no rows or no columns: give at least one of each.")
         table = self._columns(frame)
-        plans = self._plan(table)
+        plans = plan_columns(table, self.dates, self.decimal, self.category)
         blocks = tuple(plan.encode(table[plan.name]) for plan in plans)
         encoded = _varying(blocks)
         if not encoded:
@@ -178,9 +177,6 @@ class TableEncoder:
         self._set(plans, encoded, notes)
         self.unread_ = tuple(one for block in blocks for one in block.unread)
         return self
-
-    def _plan(self, table: dict[str, pd.Series]) -> tuple[ColumnPlan, ...]:
-        return plan_columns(table, self.dates, self.decimal, self.category)
 
     def _columns(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
         """By name, with what was declared missing empty."""
@@ -215,8 +211,8 @@ class TableEncoder:
     def in_order(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
         """The columns that are read as numbers or moments, read so, without fitting the encoder."""
         table = self._columns(frame)
-        plans = [plan for plan in self._plan(table) if plan.ordered]
-        blocks = [plan.encode(table[plan.name]) for plan in plans]
+        plans = plan_columns(table, self.dates, self.decimal, self.category)
+        blocks = [plan.encode(table[plan.name]) for plan in plans if plan.ordered]
         return {block.source: pd.Series(next(iter(block.parts.values()))) for block in blocks}
 
     @property

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pandas.api import types
 
 from gradfeat.errors import TableError
 from gradfeat.rows.sources.open import tables
-from gradfeat.rows.sources.tables import Cells, Tables, held, of_64_bits
+from gradfeat.rows.sources.tables import Cells, Tables, held, of_64_bits, refuse_complex
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 
 
@@ -100,15 +99,6 @@ def _own_type(column: pd.Series) -> pd.Series:
         case kind if str(kind).endswith("[pyarrow]"):
             return pd.Series(pa.array(column).to_pandas().to_numpy(), column.index)
     return of_64_bits(column)
-
-
-def refuse_complex(frame: pd.DataFrame) -> None:
-    """Refuse a table with complex numbers."""
-    for name, dtype in frame.dtypes.items():
-        if types.is_complex_dtype(dtype):
-            raise TableError(
-                f"Column {name!r} holds complex numbers: give two columns of their parts."
-            )
 
 
 class KeptColumns:

@@ -12,10 +12,10 @@ from typing import Any, Literal, cast
 import numpy as np
 import pandas as pd
 import torch
-from pandas.api.types import infer_dtype
+from pandas.api.types import infer_dtype, is_complex_dtype
 from pandas.core.util.hashing import hash_pandas_object
 
-from ...errors import SourceError
+from ...errors import SourceError, TableError
 from ...maths.blocks import Block
 from ..source import PIECE_ROWS, Columns, Piece, Source
 from .numeric import (
@@ -310,3 +310,12 @@ class FrameTables(Tables):
 def with_places(found: Iterable[Any], table: Tables) -> tuple[Any, ...]:
     """What was found in a row of the table each (`row`), with the place in words (`place`)."""
     return tuple(replace(one, place=table.place(one.row)) for one in found)
+
+
+def refuse_complex(frame: pd.DataFrame) -> None:
+    """Refuse a table with complex numbers."""
+    for name, dtype in frame.dtypes.items():
+        if is_complex_dtype(dtype):
+            raise TableError(
+                f"Column {name!r} holds complex numbers: give two columns of their parts."
+            )
