@@ -105,6 +105,15 @@ def test_what_is_needed_most_is_so_of_the_columns_that_were_shuffled_apart():
     assert "needs hr most of the 2 that were shuffled apart: shuffled, R2 falls by 0.800" in text
 
 
+def test_columns_that_the_rows_do_not_order_are_named_together():
+    report = VARIANTS["regression"]
+    found = replace(report.importances, tied=2, score="log-loss")
+    text = answer(replace(report, importances=found))
+    said = "needs hr and temp with atemp most, in no order that these test rows tell: shuffled, "
+    assert f"{said}log-loss rises by 0.800 and 0.400" in text
+    assert "log-loss gained" in printed(replace(report, importances=found))
+
+
 def test_failures_are_plain_lines():
     text = " ".join(printed(VARIANTS["failure"]).split())
     assert "Kernel ridge (Laplace) could not be fitted: Needs 97.6 GB and 16 GB are free." in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -55,6 +57,43 @@ def test_of_classes_the_loss_is_of_accuracy(rows):
     ours = {one.columns[0]: one.loss.estimate for one in found.losses}
     assert ours["a"] == pytest.approx(theirs["importances_mean"][0], abs=0.03)
     assert ours["d"] == pytest.approx(0.0, abs=0.02)
+
+
+def test_of_probabilities_the_loss_is_of_log_loss(rows):
+    """Of a rare class the predicted class is the same in all rows, and what it rests on moves."""
+    X, y = rows
+    rare = y > np.quantile(y, 0.97)
+    model = LogisticRegression(C=0.01).fit(X[:, [0, 3]], rare)
+    assert not model.predict(X[:, [0, 3]]).any()
+    blocks, units = blocks_of(("a", "d"), (), {}), np.arange(len(X))
+    held = HeldRows(X[:, [0, 3]], rare.astype(float), True, units, probabilities=True)
+    found = importances("m", model.predict_proba, held, blocks, LONG, 0)
+    assert found is not None
+    assert (found.score, found.worse, found.lost) == ("log-loss", "rises", "log-loss gained")
+    assert [(one.columns, one.sure) for one in found.losses] == [(("a",), True), (("d",), False)]
+    theirs = permutation_importance(
+        model, X[:, [0, 3]], rare, scoring="neg_log_loss", n_repeats=10, random_state=0
+    )
+    error = 4.5 * theirs["importances_std"][0] * (2 / 10) ** 0.5
+    assert found.losses[0].loss.estimate == pytest.approx(theirs["importances_mean"][0], abs=error)
+    # By accuracy nothing moves, and the interval is of how often an answer may change elsewhere.
+    wrong = replace(held, probabilities=False)
+    found = importances("m", model.predict, wrong, blocks, LONG, 0)
+    assert found is not None
+    bound = 1 - 0.025 ** (1 / 600)
+    assert {(one.loss.low, one.loss.high) for one in found.losses} == {(-bound, bound)}
+
+
+@pytest.mark.parametrize(("second", "tied"), [(2.0, 2), (1.0, 1)])
+def test_of_columns_that_rows_do_not_order_so_many_are_tied(rows, second, tied):
+    X, _ = rows
+    y = X @ [2.0, second, 0.3, 0.0]
+    found = importances(
+        "m", lambda Z: Z @ [2.0, second, 0.3, 0.0], rows_of(X, y), blocks_of(tuple("abcd"), (), {}),
+        LONG, 0,
+    )  # fmt: skip
+    assert found is not None
+    assert found.tied == tied
 
 
 def test_encoded_columns_of_one_column_and_correlated_columns_move_together():

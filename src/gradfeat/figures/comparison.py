@@ -272,11 +272,17 @@ def losses_figure(found: Importances, label: str) -> CaptionedFigure:
     groups = [one for one in found.losses if len(one.columns) > 1 and not one.rest]
     more = " Columns that are strongly correlated are shuffled together." if groups else ""
     caption = (
-        f"By how much the {found.score} of {label} falls where a column of "
+        f"By how much the {found.score} of {label} {found.worse} where a column of "
         f"{count(found.rows, 'test row')} is shuffled and all others stay as they are, with 95 % "
-        f"intervals. {said}{more}"
+        f"intervals. {said}{more}{_why_log_loss(found)}"
     )
     return CaptionedFigure("losses", partial(losses, found), caption)
+
+
+def _why_log_loss(found: Importances) -> str:
+    return " Accuracy would say little: nearly all rows are predicted as one class." * (
+        found.score == "log-loss"
+    )
 
 
 def losses(found: Importances, *, ax: Axes | None = None) -> Axes:
@@ -290,7 +296,8 @@ def losses(found: Importances, *, ax: Axes | None = None) -> Axes:
     ax.axvline(0, color=style.QUIET, linewidth=0.8)
     left = len(found.losses) - len(shown)
     more = f" ({COLUMNS_DRAWN} largest of {len(found.losses):,})" if left else ""
-    style.dress(ax, "What the model loses without a column", f"fall of test {found.score}{more}")
+    moved = f"{found.worse[:-1]} of test {found.score}{more}"
+    style.dress(ax, "What the model loses without a column", moved)
     ax.set_yticks([-k for k in range(len(shown))], labels=names)
     _loss_limits(ax, shown)
     style.rows_of_bars(ax)

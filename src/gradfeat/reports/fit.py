@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradfeat.drawing.numbers import MISSING, number, percent, seconds
+from gradfeat.drawing.numbers import MISSING, listed, number, percent, seconds
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import (
     FAMILIES,
@@ -86,10 +86,11 @@ def _needed(report: FitReport, found: Importances) -> tuple[str, str]:
     """The column that is missed most, and what it and the next ones cost."""
     top = told_losses(found)
     cost = [f"{together(one)} {number(one.loss.estimate)}" for one in top]
-    detail = f"{found.score} that {label_of(report, found.method)} loses by a shuffle: "
+    verb = "gains" if found.worse == "rises" else "loses"
+    detail = f"{found.score} that {label_of(report, found.method)} {verb} by a shuffle: "
     if not top:
         return "No single column", detail + "none beyond chance"
-    return together(top[0]), detail + ", ".join(cost)
+    return listed([together(one) for one in top[: found.tied]]), detail + ", ".join(cost)
 
 
 def _method_row(report: FitReport, method: MethodResult, names: list[str]) -> dict[str, object]:

@@ -161,12 +161,15 @@ def columns_sentence(report: FitReport, found: Importances) -> str:
     top, which, less = told_losses(found), label_of(report, found.method), less_known(found)
     if not top:
         return f"shuffling any one column costs {which} nothing that these test rows show{less}"
-    first, *rest = top
+    first, rest = top[0], top[found.tied :]
+    level = top[: found.tied]
     apart = [one for one in found.losses if not one.rest]
     unknown = any(o.rest and o.loss.estimate > first.loss.estimate for o in found.losses)
     of = f" of the {len(apart)} that were shuffled apart" if unknown else ""
-    words = f"{which} needs {together(first)} most{of}: shuffled, {found.score} falls by "
-    words += number(first.loss.estimate)
+    no_order = ", in no order that these test rows tell" if len(level) > 1 else ""
+    words = f"{which} needs {listed([together(one) for one in level])} most{of}{no_order}"
+    words += f": shuffled, {found.score} {found.worse} by "
+    words += listed([number(one.loss.estimate) for one in level])
     others = listed([f"{together(one)} ({number(one.loss.estimate)})" for one in rest])
     return words + (f", then {others}" if others else "") + less
 
@@ -350,7 +353,7 @@ def _cells(method: MethodResult, names: list[str]) -> list[Text]:
 
 def losses_table(found: Importances, share: Mapping[str, float]) -> Table:
     """What the model loses without a column; beside it where the slope of the learner is."""
-    headings = ("column, shuffled", f"{found.score} lost", "95 % interval")
+    headings = ("column, shuffled", found.lost, "95 % interval")
     more = ("share of slope",) if share else ()
     table = text_table([*headings, *more], right=(1, 3), fold=(0,))
     table.caption, table.caption_justify = SLOPE if share else None, "left"

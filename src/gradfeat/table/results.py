@@ -135,9 +135,9 @@ class ColumnLoss:
 class Importances:
     """What a model loses without a column: permutation importance on test rows.
 
-    ``losses`` of ``score`` (R2 or accuracy): those beyond chance, whose interval is above 0, then
-    the others, of both the largest first; ``rows`` that were shuffled, in how many ``shuffles``;
-    ``method`` the model's.
+    ``losses`` of ``score`` (R2, accuracy or log-loss): those beyond chance, whose interval is
+    above 0, then the others, of both the largest first; ``rows`` that were shuffled, in how many
+    ``shuffles``; ``method`` the model's.
     """
 
     method: str
@@ -145,6 +145,18 @@ class Importances:
     losses: tuple[ColumnLoss, ...]
     rows: int
     shuffles: int
+    #: How many of the first losses these rows do not tell from the largest.
+    tied: int = 1
+
+    @property
+    def worse(self) -> str:
+        """What the score does where a model does worse."""
+        return "rises" if self.score == "log-loss" else "falls"
+
+    @property
+    def lost(self) -> str:
+        """The losses by name."""
+        return f"{self.score} {'gained' if self.worse == 'rises' else 'lost'}"
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> Importances:

@@ -34,6 +34,9 @@ FARTHEST = 2.0
 #: Numbers of resamples that are held at once.
 HELD_NUMBERS = 2**21
 
+#: Probabilities of a class are no less to a log-loss.
+LEAST_PROBABILITY = 1e-15
+
 #: Scores of which the lower is the better.
 LOWER_IS_BETTER = frozenset({"RMSE", "log-loss"})
 
@@ -152,7 +155,7 @@ def _regression(y: Floats, f: Floats, units: Units, W: Floats) -> Table:
 
 
 def _classification(y: NDArray[np.int_], f: Floats, P: Floats, units: Units, W: Floats) -> Table:
-    cost = -np.log(np.clip(P[np.arange(len(y)), y], 1e-15, None))
+    cost = -np.log(np.clip(P[np.arange(len(y)), y], LEAST_PROBABILITY, None))
     rows, right, cost = _sums(units, np.ones(len(y)), (y == f).astype(np.float64), cost)
     total = W @ rows
     share, loss = W @ right / total, W @ cost / total
@@ -209,6 +212,17 @@ def interval(estimate: float, draws: Floats, units: int) -> Interval:
 
 def _widened(units: int) -> float:
     return float(stdtrit(units - 1, SIDES[1]) / NORMAL * (units / (units - 1)) ** 0.5)
+
+
+def of_equal(gap: Interval, units: int) -> Interval:
+    """Of two sets of predictions: how often they may differ elsewhere, where they do not here.
+
+    None of n units leaves 1 - .025^(1/n), the exact bound of a proportion.
+    """
+    if gap.low != gap.high:
+        return gap
+    bound = 1 - 0.025 ** (1 / units)
+    return Interval(gap.estimate, gap.low - bound, gap.high + bound)
 
 
 def intervals(y: Floats, draws: Draws, units: Units) -> dict[str, Interval]:

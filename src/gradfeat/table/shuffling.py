@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,12 @@ from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
 
 from gradfeat.maths.streams import numpy_stream
-from gradfeat.table.results import ColumnGroup, ColumnLoss, Importances, Interval
-from gradfeat.table.scores import Units, interval, resamples
+from gradfeat.table.results import ColumnGroup, ColumnLoss, Importances
+from gradfeat.table.scores import LEAST_PROBABILITY, Units, interval, of_equal, resamples
 
 Floats = NDArray[np.float64]
 
-#: Targets, or codes of classes, that a model predicts for encoded rows (n, d).
+#: What a model predicts for encoded rows (n, d): targets, codes of classes or (n, K) probabilities.
 Predict = Callable[[Floats], Floats]
 
 #: Test rows that are shuffled, at least and at most, and how often.
@@ -46,11 +46,18 @@ class HeldRows:
     y: Floats
     classes: bool
     units: Units
+    probabilities: bool = False  # what classes are judged by, in place of being right or wrong
 
     @property
     def score(self) -> str:
-        """Accuracy of classes, R2 of numbers."""
-        return "accuracy" if self.classes else "R2"
+        """Accuracy or log-loss of classes, R2 of numbers."""
+        of_classes = "log-loss" if self.probabilities else "accuracy"
+        return of_classes if self.classes else "R2"
+
+    @property
+    def drawn(self) -> int:
+        """How many units a resample draws."""
+        return int(self.units.max()) + 1
 
     @property
     def unit(self) -> float:
@@ -58,7 +65,10 @@ class HeldRows:
         return float(np.abs(self.y - self.y.mean()).max()) or 1.0
 
     def lost(self, values: Floats) -> Floats:
-        """For predictions (..., n): wrong or not, or the squared error."""
+        """For predictions (..., n): wrong or not, or the squared error; -log p of (..., n, K)."""
+        if self.probabilities:
+            p = values[..., np.arange(len(self.y)), self.y.astype(np.intp)]
+            return -np.log(np.clip(p, LEAST_PROBABILITY, None))
         if self.classes:
             return (values != self.y).astype(np.float64)
         return ((self.y - values) / self.unit) ** 2
@@ -98,15 +108,24 @@ def importances(
         return None
     start = time.perf_counter()
     rows = _some(predict, rows, len(blocks), seconds, seed)
-    lost, blocks = _first_round(predict, rows, blocks, start + seconds, seed)
+    whole = rows.lost(predict(rows.X))
+    lost, blocks = _first_round(predict, rows, whole, blocks, start + seconds, seed)
     each, rounds = time.perf_counter() - start, 1
     while rounds < SHUFFLES and time.perf_counter() - start + each < seconds:
-        lost = lost + _round(predict, rows, blocks, rounds, seed)
+        lost = lost + _round(predict, rows, whole, blocks, rounds, seed)
         rounds += 1
-    gaps = _intervals(rows, lost / rounds - rows.lost(predict(rows.X)), seed)
-    found = [ColumnLoss(b.columns, gap, b.rest) for b, gap in zip(blocks, gaps, strict=True)]
-    found.sort(key=lambda one: (not one.sure, one.rest, -one.loss.estimate))
-    return Importances(method, rows.score, tuple(found), len(rows.y), rounds)
+    gaps, draws = _resampled(rows, lost / rounds, seed)
+    losses = [_loss(rows, b, gap, draw) for b, gap, draw in zip(blocks, gaps, draws.T, strict=True)]
+    by = [(not one.sure, one.rest, -one.loss.estimate) for one in losses]
+    first, *others = order = sorted(range(len(losses)), key=by.__getitem__)
+    tied = 1
+    for k in others:
+        ahead = interval(float(gaps[first] - gaps[k]), draws[:, first] - draws[:, k], rows.drawn)
+        if by[k][:2] != (False, False) or ahead.low > 0:
+            break
+        tied += 1
+    found = tuple(losses[k] for k in order)
+    return Importances(method, rows.score, found, len(rows.y), rounds, tied)
 
 
 def blocks_of(
@@ -127,35 +146,56 @@ def blocks_of(
 
 
 def _first_round(
-    predict: Predict, rows: HeldRows, blocks: Sequence[ColumnBlock], until: float, seed: int
+    predict: Predict,
+    rows: HeldRows,
+    whole: Floats,
+    blocks: Sequence[ColumnBlock],
+    until: float,
+    seed: int,
 ) -> tuple[Floats, list[ColumnBlock]]:
     """Losses (k, n) of each block once; of those that are not reached in time, as one block."""
     found: list[Floats] = []
     while len(found) < len(blocks) and (not found or time.perf_counter() < until):
         some = blocks[len(found) : len(found) + max(1, AT_ONCE // len(rows.y))]
-        found += [*_round(predict, rows, some, 0, seed)]
+        found += [*_round(predict, rows, whole, some, 0, seed)]
     left = blocks[len(found) :]
     if not left:
         return np.array(found), [*blocks]
     columns = tuple(name for block in left for name in block.columns)
     rest = ColumnBlock(columns, np.concatenate([block.encoded for block in left]), rest=True)
-    last = _round(predict, rows, [rest], 0, seed)
+    last = _round(predict, rows, whole, [rest], 0, seed)
     return np.array([*found, *last]), [*blocks[: len(found)], rest]
 
 
 def _round(
-    predict: Predict, rows: HeldRows, blocks: Sequence[ColumnBlock], turn: int, seed: int
+    predict: Predict,
+    rows: HeldRows,
+    whole: Floats,
+    blocks: Sequence[ColumnBlock],
+    turn: int,
+    seed: int,
 ) -> Floats:
-    """Losses (k, n) with each block shuffled once, several blocks predicted at once."""
+    """What each row adds to the loss (k, n) beyond `whole` (n,), each block shuffled once.
+
+    A row counts by its own loss and by that of the row which has its cells, less the mean, so that
+    the bootstrap over rows has the spread of both: a loss is a mean over pairs of rows. Several
+    blocks are predicted at once.
+
+    Source: Hoeffding 1948 (the first projection of a statistic of pairs).
+    """
     n, out = len(rows.y), []
     step = max(1, AT_ONCE // n)
     for at in range(0, len(blocks), step):
         some = blocks[at : at + step]
+        names = [f"shuffle {turn} of {block.columns[0]}" for block in some]
+        orders = [numpy_stream(seed, name).permutation(n) for name in names]
         X = np.tile(rows.X, (len(some), 1))
-        for k, block in enumerate(some):
-            order = numpy_stream(seed, f"shuffle {turn} of {block.columns[0]}").permutation(n)
+        for k, (block, order) in enumerate(zip(some, orders, strict=True)):
             X[k * n : (k + 1) * n, block.encoded] = rows.X[np.ix_(order, block.encoded)]
-        out.append(rows.lost(predict(X).reshape(len(some), n)))
+        f = predict(X)
+        own = rows.lost(f.reshape(len(some), n, *f.shape[1:])) - whole
+        given = np.array([one[np.argsort(order)] for one, order in zip(own, orders, strict=True)])
+        out.append(own + given - own.mean(axis=1, keepdims=True))
     return np.concatenate(out)
 
 
@@ -170,15 +210,21 @@ def _some(predict: Predict, rows: HeldRows, blocks: int, seconds: float, seed: i
     wanted = int(seconds / max(each * blocks * WANTED, 1e-12))
     order = np.sort(order[: max(FEWEST_ROWS, wanted)])
     units = np.unique(rows.units[order], return_inverse=True)[1]
-    return HeldRows(rows.X[order], rows.y[order], rows.classes, units)
+    return replace(rows, X=rows.X[order], y=rows.y[order], units=units)
 
 
-def _intervals(rows: HeldRows, gaps: Floats, seed: int) -> list[Interval]:
-    """Mean gaps (k, n) as shares of the whole, with bootstrap intervals over rows."""
+def _resampled(rows: HeldRows, gaps: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Mean gaps (k, n) as shares of the whole (k,), and in each resample of the rows (B, k)."""
     one, W = np.ones((1, len(rows.y))), resamples(rows.units, seed)[:, rows.units]
     estimates, draws = ((w @ gaps.T) / rows.whole(w)[:, None] for w in (one, W))
-    units = int(rows.units.max()) + 1
-    return [interval(float(estimates[0, k]), draws[:, k], units) for k in range(len(gaps))]
+    return estimates[0], draws
+
+
+def _loss(rows: HeldRows, block: ColumnBlock, gap: float, draws: Floats) -> ColumnLoss:
+    """With its interval; where no row's answer changes, of how often one may elsewhere."""
+    found = interval(float(gap), draws, rows.drawn)
+    found = of_equal(found, rows.drawn) if rows.score == "accuracy" else found
+    return ColumnLoss(block.columns, found, block.rest)
 
 
 #: Correlation from which columns are a group.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gradfeat.table.results import Answer, Interval, MethodResult, Verdict
-from gradfeat.table.scores import FEWEST_TEST_ROWS, Draws, Floats, interval, merit, worth
+from gradfeat.table.scores import FEWEST_TEST_ROWS, Draws, Floats, interval, merit, of_equal, worth
 
 #: The smallest difference worth naming: of a score whose best is 1, and as a share of others.
 SMALLEST, SMALLEST_SHARE = 0.005, 0.01
@@ -67,7 +67,7 @@ def verdict(
     learned, fixed = best["learned"], best["fixed"]
     ends = [draws[m.name][score][0] for m in (learned, fixed)]
     gap = interval(ends[0] - ends[1], top["learned"] - top["fixed"], units)
-    gap = _of_equal(gap, units) if score == "accuracy" else gap
+    gap = of_equal(gap, units) if score == "accuracy" else gap
     least = smallest(score, ends[1])
     ratio = learned.rows_used / fixed.rows_used
     even = _answer(sign, _with_as_many(gap, sign, ends, ratio), units, least)
@@ -84,17 +84,6 @@ def verdict(
 def smallest(score: str, value: float) -> float:
     """The smallest difference to a score of that value that is worth naming."""
     return SMALLEST if merit(score, 1.0) > 0 else SMALLEST_SHARE * abs(value)
-
-
-def _of_equal(gap: Interval, units: int) -> Interval:
-    """Of methods that are right and wrong on the same rows: how often they may differ elsewhere.
-
-    None of n units leaves 1 - .025^(1/n), the exact bound of a proportion.
-    """
-    if gap.low != gap.high:
-        return gap
-    bound = 1 - 0.025 ** (1 / units)
-    return Interval(gap.estimate, gap.low - bound, gap.high + bound)
 
 
 def _answer(sign: float, gap: Interval, units: int, least: float) -> Answer:
