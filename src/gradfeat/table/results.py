@@ -155,7 +155,7 @@ class Importances:
 
     @property
     def lost(self) -> str:
-        """The losses by name."""
+        """How tables head the losses: ``R2 lost``, ``log-loss gained``."""
         return f"{self.score} {'gained' if self.worse == 'rises' else 'lost'}"
 
     @staticmethod
