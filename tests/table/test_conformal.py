@@ -11,9 +11,9 @@ from scipy.stats import binom
 
 from gradfeat.errors import TableError
 from gradfeat.estimators import LinearClassifier, LinearRegressor
-from gradfeat.table.conformal import bound, held_scores
+from gradfeat.table.conformal import bound
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.scores import Predictions
+from gradfeat.table.scores import Predictions, held_scores
 from gradfeat.table.table_model import TableModel, probabilities
 
 PERCENT, TIMES = 80.0, 300

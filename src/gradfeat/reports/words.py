@@ -44,8 +44,8 @@ from gradfeat.table.results import (
     Remark,
     Streaming,
 )
-from gradfeat.table.scores import FEWEST_TEST_ROWS, about_classes
-from gradfeat.table.verdict import below_chance, beyond_chance
+from gradfeat.table.scores import FEWEST_TEST_ROWS
+from gradfeat.table.verdict import about_classes, below_chance, beyond_chance
 
 #: Directions of a first step that are described, and that get a figure of their own.
 TOLD = 3

@@ -19,7 +19,6 @@ from gradfeat.rows.engine import Engine
 from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.sources.words import partly
-from gradfeat.table.conformal import held_scores
 from gradfeat.table.fitting import Fitted, MethodTime, fit_method
 from gradfeat.table.interpret import column_losses, directions, first_step
 from gradfeat.table.methods import Method, chosen_methods
@@ -34,12 +33,12 @@ from gradfeat.table.results import (
     Streaming,
     package_versions,
 )
-from gradfeat.table.scores import about_classes, about_few, worth
+from gradfeat.table.scores import about_few, held_scores, worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.shuffling import correlated_groups
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import unread_sentence
-from gradfeat.table.verdict import beyond_chance, verdict
+from gradfeat.table.verdict import about_classes, beyond_chance, verdict
 
 #: Of the time of a comparison, for what the model loses where columns are shuffled.
 SHUFFLING_SHARE = 0.1

@@ -16,27 +16,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradfeat.errors import TableError
-from gradfeat.table.scores import Floats, Predictions
+from gradfeat.table.scores import Floats
 from gradfeat.table.target import AS_IS, TargetScale
-
-#: Scores that are kept with a model for its intervals: a random sample of the held-out rows.
-KEPT = 10_000
-
-
-def held_scores(y: NDArray[np.generic], said: Predictions, scale: TargetScale = AS_IS) -> Floats:
-    """Scores (m,) of held-out rows, rising, `KEPT` at most; `y`: targets or codes.
-
-    Quantities are compared on the scale on which they were learned.
-    """
-    if said.probabilities is None:
-        scores = np.abs(scale.learned(y.astype(np.float64)) - scale.learned(said.values))
-    else:
-        scores = 1.0 - said.probabilities[np.arange(len(y)), y.astype(np.int64)]
-    places = np.linspace(0, len(scores) - 1, min(len(scores), KEPT)).round().astype(np.int64)
-    return np.sort(scores[places])
 
 
 def bound(scores: Floats, percent: float) -> float:

@@ -11,7 +11,6 @@ from gradfeat.errors import TableError
 from gradfeat.estimators.refitting import Refittable
 from gradfeat.rows.sources.tables import Tables, held, selected, with_places
 from gradfeat.rows.sources.words import counted
-from gradfeat.table.conformal import held_scores
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
 from gradfeat.table.reading.decide import about_codes_for_missing
@@ -20,8 +19,8 @@ from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells, package_versions
 from gradfeat.table.row_sample import RowSample, column_of
 from gradfeat.table.scores import (
-    about_classes,
     about_few,
+    held_scores,
     intervals,
     replicates,
     resamples,
@@ -31,6 +30,7 @@ from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.target import Target, Task, about_moments, prepare_target
 from gradfeat.table.unread import refuse_unread
+from gradfeat.table.verdict import about_classes
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betaincinv, stdtrit
 
-from gradfeat.drawing.numbers import listed, number, percent
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.rows.sources.words import counted
 from gradfeat.table.results import Interval
+from gradfeat.table.target import AS_IS, TargetScale
 
 #: Bootstrap resamples of the test rows.
 RESAMPLES = 500
@@ -36,6 +36,9 @@ HELD_NUMBERS = 2**21
 
 #: Probabilities of a class are no less to a log-loss.
 LEAST_PROBABILITY = 1e-15
+
+#: Scores that are kept with a model for its intervals: a random sample of the held-out rows.
+KEPT = 10_000
 
 #: Scores of which the lower is the better.
 LOWER_IS_BETTER = frozenset({"RMSE", "log-loss"})
@@ -339,30 +342,6 @@ def about_few(units: Units) -> list[str]:
     ]
 
 
-def about_classes(y: NDArray[Any], f: NDArray[Any], classes: Sequence[str]) -> str:
-    """What accuracy is to be read against, of codes y (n,) that are predicted as f (n,).
-
-    The share of the most frequent class, balanced accuracy (the mean over classes of the share that
-    is right), and classes with test rows that are never predicted.
-
-    >>> about_classes(np.array([0, 0, 0, 1]), np.zeros(4), ("no", "yes")).partition("; ")[2]
-    "balanced accuracy, the mean of what is right by class, is 0.500; 'yes' is never predicted"
-    """
-    if not classes or len(y) != len(f) or len(np.unique(y)) < 2:
-        return ""
-    y, f, K = y.astype(int), f.astype(int), len(classes)
-    rows, said = np.bincount(y, minlength=K), np.bincount(f, minlength=K)
-    right = np.bincount(y[y == f], minlength=K)[rows > 0] / rows[rows > 0]
-    never = [repr(classes[int(k)]) for k in np.flatnonzero((rows > 0) & (said == 0))]
-    names = listed([*never[:3], *([f"{len(never) - 3} more"] if len(never) > 3 else [])])
-    last = f"; {names} {'is' if len(never) == 1 else 'are'} never predicted" if never else ""
-    return (
-        f"always {classes[int(rows.argmax())]!r} would be right in {percent(rows.max() / len(y))}; "
-        "balanced accuracy, the mean of what is right by class, is "
-        f"{number(float(right.mean()))}{last}"
-    )
-
-
 def proportion(right: float, rows: float) -> Interval:
     """`right` of `rows` with the exact 95 % interval of the probability.
 
@@ -387,3 +366,16 @@ def worth(draws: Draws) -> tuple[float, ...]:
     first = next(iter(draws))
     values = [merit(n, drawn.value) for n, drawn in draws.items() if n in (first, "log-loss")]
     return tuple(-np.inf if np.isnan(value) else value for value in values)
+
+
+def held_scores(y: NDArray[np.generic], said: Predictions, scale: TargetScale = AS_IS) -> Floats:
+    """Scores (m,) of held-out rows, rising, `KEPT` at most; `y`: targets or codes.
+
+    Quantities are compared on the scale on which they were learned.
+    """
+    if said.probabilities is None:
+        scores = np.abs(scale.learned(y.astype(np.float64)) - scale.learned(said.values))
+    else:
+        scores = 1.0 - said.probabilities[np.arange(len(y)), y.astype(np.int64)]
+    places = np.linspace(0, len(scores) - 1, min(len(scores), KEPT)).round().astype(np.int64)
+    return np.sort(scores[places])

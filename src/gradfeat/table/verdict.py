@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from gradfeat.drawing.numbers import listed, number, percent
 from gradfeat.table.results import Answer, Interval, MethodResult, Verdict
 from gradfeat.table.scores import FEWEST_TEST_ROWS, Draws, Floats, interval, merit, of_equal, worth
 
@@ -151,3 +154,27 @@ def below_chance(y: Floats, scores: Mapping[str, Interval]) -> bool:
 def _usual(y: Floats) -> float:
     """The share of the most frequent class."""
     return float(np.unique(y, return_counts=True)[1].max() / len(y))
+
+
+def about_classes(y: NDArray[Any], f: NDArray[Any], classes: Sequence[str]) -> str:
+    """What accuracy is to be read against, of codes y (n,) that are predicted as f (n,).
+
+    The share of the most frequent class, balanced accuracy (the mean over classes of the share that
+    is right), and classes with test rows that are never predicted.
+
+    >>> about_classes(np.array([0, 0, 0, 1]), np.zeros(4), ("no", "yes")).partition("; ")[2]
+    "balanced accuracy, the mean of what is right by class, is 0.500; 'yes' is never predicted"
+    """
+    if not classes or len(y) != len(f) or len(np.unique(y)) < 2:
+        return ""
+    y, f, K = y.astype(int), f.astype(int), len(classes)
+    rows, said = np.bincount(y, minlength=K), np.bincount(f, minlength=K)
+    right = np.bincount(y[y == f], minlength=K)[rows > 0] / rows[rows > 0]
+    never = [repr(classes[int(k)]) for k in np.flatnonzero((rows > 0) & (said == 0))]
+    names = listed([*never[:3], *([f"{len(never) - 3} more"] if len(never) > 3 else [])])
+    last = f"; {names} {'is' if len(never) == 1 else 'are'} never predicted" if never else ""
+    return (
+        f"always {classes[int(rows.argmax())]!r} would be right in {percent(rows.max() / len(y))}; "
+        "balanced accuracy, the mean of what is right by class, is "
+        f"{number(float(right.mean()))}{last}"
+    )
