@@ -31,6 +31,8 @@ METHODS = (
     Method("random-features", kernels.random_features, "sklearn.pipeline", "scikit-learn"),
     Method("nystroem", kernels.nystroem, "sklearn.pipeline", "scikit-learn"),
     Method("mlp", networks.mlp, "sklearn.neural_network", "scikit-learn"),
+    Method("realmlp", networks.realmlp, "pytabkit", "pytabkit"),
+    Method("tabm", networks.tabm, "pytabkit", "pytabkit"),
     Method("hist", trees.hist, "sklearn.ensemble", "scikit-learn"),
     Method("hist-search", trees.hist_search, "sklearn.ensemble", "scikit-learn"),
     Method("xgboost", trees.xgboost, "xgboost", "xgboost-cpu"),

@@ -1,9 +1,10 @@
-"""Multi-layer perceptrons of scikit-learn, early stopping, a grid of widths and penalties."""
+"""Networks: scikit-learn's perceptrons with a search, RealMLP and TabM of pytabkit as they come."""
 
 from __future__ import annotations
 
 import warnings
 from itertools import product
+from typing import Any
 
 import numpy as np
 from problem import Array, Fitted, Problem
@@ -43,3 +44,30 @@ def mlp(problem: Problem) -> Searched:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return best_of(_fit, problem, GRID)
+
+
+def _with_defaults(regressor: Any, classifier: Any, problem: Problem) -> Fitted:
+    """A model of pytabkit with its defaults, which standardises inputs and targets by itself."""
+    make = classifier if problem.classes else regressor
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make(device="cpu", n_threads=1, random_state=0)
+        model.fit(np.float32(problem.X), problem.y if problem.classes else problem.y.ravel())
+
+    def predict(X: Array) -> Array:
+        outputs = model.predict_proba if problem.classes else model.predict
+        return np.asarray(outputs(np.float32(X)))
+
+    return predict
+
+
+def realmlp(problem: Problem) -> Fitted:
+    from pytabkit import RealMLP_TD_Classifier, RealMLP_TD_Regressor
+
+    return _with_defaults(RealMLP_TD_Regressor, RealMLP_TD_Classifier, problem)
+
+
+def tabm(problem: Problem) -> Fitted:
+    from pytabkit import TabM_D_Classifier, TabM_D_Regressor
+
+    return _with_defaults(TabM_D_Regressor, TabM_D_Classifier, problem)
