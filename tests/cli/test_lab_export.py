@@ -88,7 +88,7 @@ def test_failed_cells_are_counted(capsys, folder):
     [
         ("results", "give a file that ends in"),
         ("a.xls", "give a file that ends in"),
-        ("", "give a file that ends in"),
+        ("", "the value of --to is empty"),
         ("no/a.csv", "cannot be written"),
         ("taken.csv", "cannot be written"),
     ],

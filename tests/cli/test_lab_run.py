@@ -65,7 +65,7 @@ def test_set_replaces_values_and_reads_them_as_the_trial_has_them(capsys, folder
         (["--device", "abacus"], "'abacus'"),
         (["--device", "meta"], "'meta'"),
         (["--format", "png,jpg"], "'jpg'"),
-        (["--format", ""], "allowed are png, svg, pdf"),
+        (["--format", ""], "the value of --format is empty"),
         (["--figures", "grows.py"], "is a file"),
     ],
 )

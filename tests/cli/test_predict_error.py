@@ -224,7 +224,7 @@ BAD = [
     ("--alpha 0.1 --teacher ,", "--teacher has ''"),
     ("--alpha 0.1 --teacher 2x1+x2", "no * in '2x1'"),
     ("--alpha 0.1 --teacher He2(x1)+", "what cannot be read"),
-    ("--alpha 0.1 --teacher=", "give numbers, x1, x2"),
+    ("--alpha 0.1 --teacher=", "the value of --teacher is empty"),
     ("--alpha 0.1 --teacher setting-3", "setting-1, setting-2"),
     ("--alpha 0.1 --teacher 0,0", "E y^2 is 0"),
     ("--alpha 0.1 --teacher 0,1e200", "E y^2 is inf"),

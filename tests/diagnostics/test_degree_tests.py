@@ -12,7 +12,7 @@ from gradfeat.diagnostics.degree_tests import degree_test, information_exponent
 from gradfeat.diagnostics.hermite_degrees import residuals_by_degree
 from gradfeat.maths.hermite import HermiteSeries
 from gradfeat.maths.streams import null_draws, p_value
-from gradfeat.table.diagnose import statistics
+from gradfeat.table.diagnose import DRAWS, statistics
 from gradfeat.table.diagnosis_rows import label_slices, standard_inputs
 from gradfeat.theory.generative_exponent import label_strengths
 
@@ -97,7 +97,7 @@ def test_a_linear_target_of_few_rows_and_levels_shows_no_higher_degree():
         X = np.column_stack([levels == 0, levels == 1, rng.random((70, 5)) < 0.3]).astype(float)
         Z = standard_inputs(X).whitened
         y = torch.as_tensor(X @ [4.0, 2.0, 1.0, 0, 0, 0, 0] + rng.standard_normal(70))[:, None]
-        p += [one.p_value for one in statistics(Z, y, seed, print).tests[1:]]
+        p += [one.p_value for one in statistics(Z, y, null_draws(70, DRAWS, seed), print).tests[1:]]
     assert np.mean(np.array(p) < 0.05) < 0.2  # 30 of 5 %: above 0.2 once in 10^4 where independent
 
 

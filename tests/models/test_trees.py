@@ -234,10 +234,11 @@ def test_more_rows_and_calibrated_classes_teach_the_searched_fits_more(
     assert {len(train) for train, _ in seen[0]} == {taught}
 
 
-def steps(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
+def steps(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
     """A target of steps, in which trees gain."""
-    X, y = rows(n)
-    return X.numpy(), (y.round() + torch.sign(X[:, 3])).numpy()
+    X, _ = rows(n)
+    a, b, c, d = (X[:, j] > cut for j, cut in enumerate((0.3, 0.0, -0.5, 1.0)))
+    return X.numpy(), (2.0 * a + 1.5 * (b & c) + 1.0 * d).numpy()
 
 
 @functools.cache

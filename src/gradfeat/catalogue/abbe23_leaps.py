@@ -151,7 +151,7 @@ def _shares(ax: Axes, table: DataFrame) -> None:
             x, name = row["rows_seen"] / row["d"], f"leap {leap}, d = {row['d']}"
             ax.plot(x, row["share_2"], color=color, linewidth=1.2, label=name)
             ax.plot(x, row["share_1"], color=color, linewidth=0.8, linestyle=style.DASHES)
-    ax.set_xscale("log")
+    style.logarithmic(ax, "x")
     ax.plot([], [], color=style.QUIET, linewidth=0.8, linestyle=style.DASHES, label="direction 1")
 
 

@@ -142,8 +142,8 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:  # noqa:
         ax.set_ylim(-0.12, 1.15)
     return finished(
         axes,
-        "Points: losses with N fixed features in [-1, 1] and weights of norm B, one a seed. Lines:"
-        r" $p_o(1-\sqrt{2N}B/2^k)$ at the points' N, 0 where the bound says nothing.",
+        "Points: losses with N features in [-1, 1], one a seed. Lines: the bound"
+        r" $p_o(1-\sqrt{2N}B/2^k)$, or 0.",
     )
 
 

@@ -146,7 +146,7 @@ def figure(table: DataFrame, _: DataFrame | None) -> Figure:
         names = {f"path_{part}": name for part, name in PARTS.items()}
         draw_metrics(ax, rows, "step", names, connect=True)
         series.level(ax, 0.5, "chance")
-        ax.set_xscale("log")
+        style.logarithmic(ax, "x")
         ax.set_ylim(0.42, 1.03)
     return finished(
         axes,

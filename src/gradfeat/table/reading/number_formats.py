@@ -119,7 +119,7 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     """A cell that may be a number; None for any other.
 
     >>> taken_apart("($1,200)"), taken_apart("12x5")
-    (WrittenNumber(sign=-1.0, unit='$', body='1,200', scale=1.0, note=''), None)
+    (WrittenNumber(sign=-1.0, unit='$', body='1,200', scale=1.0, note='', word=False), None)
     >>> taken_apart("$(5)").sign, taken_apart("£5m").scale, taken_apart("5 m").unit
     (-1.0, 1000000.0, 'm')
     >>> taken_apart("1,991 sq. ft.").unit, taken_apart("$450/mo").unit, taken_apart("<5*").note
