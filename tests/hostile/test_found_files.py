@@ -81,11 +81,14 @@ def test_names_of_columns_are_taken_only_where_a_file_says_so(models, tmp_path):
     assert load(tmp_path / "m").predict(np.zeros((1, 1))).shape == (1,)  # without a warning
 
 
-def test_a_list_in_the_place_of_a_separator_is_refused(models, tmp_path):
+@pytest.mark.parametrize(
+    ("field", "value"), [("thousands", []), ("bare", [[]]), ("scaled", 2), ("unit", None)]
+)
+def test_a_format_of_other_types_is_refused(models, tmp_path, field, value):
     contents = read(models / "table")
     state = json.loads(json.dumps(contents.state))
     plans = state["parts"]["encoder"]["state"]["plans"]
-    next(plan for plan in plans if "format" in plan)["format"]["thousands"] = []
+    next(plan for plan in plans if "format" in plan)["format"][field] = value
     write_state(tmp_path / "m", contents.kind, json.dumps(state), dict(contents.arrays))
     with pytest.raises(ModelFileError, match=r"^[^\n]*\.$"):
         load(tmp_path / "m")
@@ -101,7 +104,13 @@ def test_a_model_with_arrays_that_are_not_finite_does_not_load(models, tmp_path,
 
 
 @pytest.mark.parametrize(
-    "hurt", [lambda a: a[None], lambda a: a.reshape(-1), lambda a: a.astype("i1")]
+    "hurt",
+    [
+        lambda a: a[None],
+        lambda a: a.reshape(-1)[0],
+        lambda a: a.reshape(-1),
+        lambda a: a.astype("i1"),
+    ],
 )
 def test_arrays_of_other_shapes_are_refused_when_a_model_is_loaded(models, tmp_path, hurt):
     contents = read(models / "bare")

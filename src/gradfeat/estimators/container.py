@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,7 +115,8 @@ def rebuilding(path: str | os.PathLike[str], kind: str = "model") -> Iterator[No
     size.
     """
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what arrays of other sizes are multiplied
             yield
     except ModelFileError:
         raise

@@ -12,7 +12,9 @@ import io
 import json
 import zipfile
 import zlib
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
 
 #: What reading other contents than our own comes to: a checksum says nothing of who wrote a file.
 FOREIGN = (
@@ -99,6 +101,29 @@ def json_object(text: str) -> dict[str, Any]:
     if found.__class__ is not dict:
         raise ValueError(f"{text[:40]!r} is no JSON object")
     return found
+
+
+BuiltT = TypeVar("BuiltT")
+
+
+def of_fields(kind: Callable[..., BuiltT], values: Mapping[str, Any]) -> BuiltT:
+    """A dataclass of `kind` from a file; TypeError where a field has another type than its default.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Unit:
+    ...     name: str = ""
+    >>> of_fields(Unit, {"name": []})
+    Traceback (most recent call last):
+    TypeError: 'name' is a list
+    """
+    built: Any = kind(**values)
+    for one in fields(built):
+        value, kinds = getattr(built, one.name), (one.default.__class__,)
+        kinds = (int, float) if kinds == (float,) else kinds
+        if one.default.__class__ in (str, bool, int, float) and value.__class__ not in kinds:
+            raise TypeError(f"{one.name!r} is a {value.__class__.__name__}")
+    return built
 
 
 def check_zip(file: Any, name: str) -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators.container import Contents
+from gradfeat.maths.unpacking import of_fields
 from gradfeat.rows.sources.tables import Cells, refuse_complex
 from gradfeat.rows.sources.words import in_another_case, listing
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
@@ -55,8 +56,8 @@ def _plan(about: dict[str, Any]) -> ColumnPlan:
     for key in {"ends", "levels", "marks", "years", "words"} & values.keys():
         values[key] = tuple(values[key])
     for key in {"format", "otherwise"} & values.keys():
-        values[key] = values[key] and NumberFormat(**values[key])
-    return _PLANS[about["plan"]](**values)
+        values[key] = values[key] and of_fields(NumberFormat, values[key])
+    return of_fields(_PLANS[about["plan"]], values)
 
 
 #: What columns hold in which a word such as None may be a level.
