@@ -38,7 +38,7 @@ ROOMS: Final = {
     "planning": Room(1_462, 10),
     "reports": Room(1_020, 4),
     "rows": Room(7_186, 32),
-    "table": Room(12_748, 48),
+    "table": Room(12_769, 48),
     "tasks": Room(2_211, 18),
     "theory": Room(6_799, 32),
 }

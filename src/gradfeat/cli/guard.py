@@ -169,7 +169,7 @@ def _usage(error: Any) -> str:
 FORMATS = (".png", ".svg", ".pdf")
 
 
-def check_file(path: Path) -> None:
+def check_figure_file(path: Path) -> None:
     """Refuse, before any work, a figure file of another format, or in no folder."""
     from gradfeat.drawing.panels import check_suffix
 

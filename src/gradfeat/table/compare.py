@@ -36,6 +36,7 @@ from gradfeat.table.results import (
 from gradfeat.table.scores import about_few, held_scores, worth
 from gradfeat.table.screening import about_groups
 from gradfeat.table.shuffling import correlated_groups
+from gradfeat.table.split import number_of
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import unread_sentence
 from gradfeat.table.verdict import about_classes, beyond_chance, verdict
@@ -169,7 +170,7 @@ def fit_report(
     left = steps.page_begins(request.seconds, table.train.shape[1]).left
     shuffling = min(SHUFFLING_SHARE * request.seconds, left)
     beyond = beyond_chance(table.y_test, found.best.result.scores)
-    units = int(table.units.max()) + 1
+    units = number_of(table.units)
     return FitReport(
         data=request.data,
         target=request.target,

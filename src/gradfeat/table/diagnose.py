@@ -36,6 +36,7 @@ from gradfeat.table.diagnosis_rows import DiagnosisRows, diagnosis_rows, label_s
 from gradfeat.table.interpret import fold
 from gradfeat.table.request import Request, Steps
 from gradfeat.table.results import Interval, Remark, package_versions
+from gradfeat.table.split import number_of
 from gradfeat.table.variance_shares import FOLDS, variance_shares
 from gradfeat.theory.damian22_rates import reuse_samples, suggested_samples
 
@@ -272,7 +273,7 @@ def _diagnosed(table: DiagnosisRows, request: Request, steps: Steps) -> Diagnosi
     Z = table.inputs.whitened
     by = f"groups of {request.group_column!r}" if request.group_column is not None else ""
     by = by if request.time_column is None else f"stretches of {request.time_column!r}"
-    units = 0 if table.units is None else int(table.units.max()) + 1
+    units = 0 if table.units is None else number_of(table.units)
     level = 0.0 if by and units < FEWEST_UNITS else LEVEL
     stats = statistics(Z, table.y, table.nulls(DRAWS, request.seed), degree, level)
     shares = variance_shares(table.inputs, table.y, request.seed, part, table.stretch, table.units)

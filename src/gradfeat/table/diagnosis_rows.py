@@ -27,7 +27,7 @@ from gradfeat.table.request import Request
 from gradfeat.table.results import Remark
 from gradfeat.table.row_sample import SAMPLE_ROWS, column_of, copy_order
 from gradfeat.table.screening import screen
-from gradfeat.table.split import parse_groups, parse_time, stretches, time_blocks
+from gradfeat.table.split import numbered, parse_groups, parse_time, stretches, time_blocks
 from gradfeat.table.target import Target
 from gradfeat.table.unread import unread_sentence
 
@@ -148,7 +148,7 @@ class DiagnosisRows:
         columns, whitened = self.inputs.columns[:n], self.inputs.whitened[:n]
         inputs = replace(self.inputs, columns=columns, whitened=whitened)
         stretch = None if self.stretch is None else self.stretch[:n]
-        units = None if self.units is None else np.unique(self.units[:n], return_inverse=True)[1]
+        units = None if self.units is None else numbered(self.units[:n])
         time = None if self.time is None else self.time[:n]
         return replace(self, inputs=inputs, y=self.y[:n], stretch=stretch, units=units, time=time)
 
@@ -211,7 +211,7 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
             "exchange whole groups, as rows of one tell of each other."
         )
         groups = parse_groups(drawn, who, request.seed)[order]
-        thirds, units = stretches(groups, STRETCHES), np.unique(groups, return_inverse=True)[1]
+        thirds, units = stretches(groups, STRETCHES), numbered(groups)
     remarks = (*map(Remark, filter(None, first)), *(Remark(words, "last") for words in last))
     codes = _codes(y, classes, name)
     rows = (target, encoder, source, whitened, codes, remarks, n)

@@ -22,8 +22,7 @@ from gradfeat.table.scores import (
     about_few,
     held_scores,
     intervals,
-    replicates,
-    resamples,
+    resampled,
 )
 from gradfeat.table.screening import about_equal_rows
 from gradfeat.table.split import split_rows
@@ -83,9 +82,9 @@ def refit_model(
     y_train = found.values[split.train]
     estimator = source.refit_head(X[split.train], y_train)
     said = predictions(estimator, X[split.test], found)
-    W = resamples(split.units, seed)
     y = found.values[split.test].astype(float)
-    scores = intervals(y, replicates(y, said, split.units, W), split.units).items()
+    draws = resampled(y, said, split.units, seed)
+    scores = intervals(y, draws, split.units).items()
     about = {
         **model.about,
         "data": request.data,

@@ -14,6 +14,7 @@ from scipy.special import betaincinv, stdtrit
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.rows.sources.words import counted
 from gradfeat.table.results import Interval
+from gradfeat.table.split import number_of
 from gradfeat.table.target import AS_IS, TargetScale
 
 #: Bootstrap resamples of the test rows.
@@ -82,19 +83,19 @@ def resamples(units: Units, seed: int) -> Floats:
     Rows of one group, or near in time, err together: as many as there are, they say less than
     independent rows, and whole units are drawn.
     """
-    rng, U = numpy_stream(seed, "test bootstrap"), int(units.max()) + 1
-    return rng.multinomial(U, np.full(U, 1 / U), size=RESAMPLES).astype(np.float64)
+    return _some_resamples(numpy_stream(seed, "test bootstrap"), number_of(units), RESAMPLES)
+
+
+def _some_resamples(rng: np.random.Generator, U: int, some: int) -> Floats:
+    return rng.multinomial(U, np.full(U, 1 / U), size=some).astype(np.float64)
 
 
 def resampled(y: Floats, said: Predictions, units: Units, seed: int) -> dict[str, Drawn]:
     """Each score on the test rows, and on each of :func:`resamples`, drawn a few at a time."""
-    rng, U = numpy_stream(seed, "test bootstrap"), int(units.max()) + 1
+    rng, U = numpy_stream(seed, "test bootstrap"), number_of(units)
     each = max(1, min(RESAMPLES, HELD_NUMBERS // len(y)))
     sizes = [min(each, RESAMPLES - start) for start in range(0, RESAMPLES, each)]
-    many = [
-        replicates(y, said, units, rng.multinomial(U, np.full(U, 1 / U), size=size).astype(float))
-        for size in sizes
-    ]
+    many = [replicates(y, said, units, _some_resamples(rng, U, size)) for size in sizes]
     return {name: _joined([one[name] for one in many]) for name in many[0]}
 
 
@@ -243,7 +244,7 @@ def intervals(y: Floats, draws: Draws, units: Units) -> dict[str, Interval]:
     >>> round(found.low, 3), found.high
     (0.926, 1.0)
     """
-    n, U = len(y), int(units.max()) + 1
+    n, U = len(y), number_of(units)
     none = float("nan"), float("nan")
 
     def one(name: str, drawn: Drawn) -> Interval:
@@ -332,7 +333,7 @@ def _of_loss(name: str, drawn: Drawn, U: int) -> Interval:
 
 def about_few(units: Units) -> list[str]:
     """A remark on so few test rows, or groups of them, that scores have no intervals."""
-    U = int(units.max()) + 1
+    U = number_of(units)
     if U >= FEWEST_TEST_ROWS:
         return []
     what = counted(U, "row") if len(units) == U else f"{counted(U, 'group')} of rows"

@@ -15,6 +15,7 @@ from scipy.stats import rankdata
 from gradfeat.maths.streams import numpy_stream
 from gradfeat.table.results import ColumnGroup, ColumnLoss, Importances
 from gradfeat.table.scores import LEAST_PROBABILITY, Units, interval, of_equal, resamples
+from gradfeat.table.split import number_of, numbered
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ class HeldRows:
     @property
     def drawn(self) -> int:
         """How many units a resample draws."""
-        return int(self.units.max()) + 1
+        return number_of(self.units)
 
     @property
     def unit(self) -> float:
@@ -209,8 +210,7 @@ def _some(predict: Predict, rows: HeldRows, blocks: int, seconds: float, seed: i
     each = (time.perf_counter() - start) / len(timed)
     wanted = int(seconds / max(each * blocks * WANTED, 1e-12))
     order = np.sort(order[: max(FEWEST_ROWS, wanted)])
-    units = np.unique(rows.units[order], return_inverse=True)[1]
-    return replace(rows, X=rows.X[order], y=rows.y[order], units=units)
+    return replace(rows, X=rows.X[order], y=rows.y[order], units=numbered(rows.units[order]))
 
 
 def _resampled(rows: HeldRows, gaps: Floats, seed: int) -> tuple[Floats, Floats]:

@@ -70,8 +70,8 @@ def split_rows(
     if groups is not None:
         later = _latest(groups)
         later = later if 2 * later.sum() <= n else ~later  # a group of most rows is learned from
-        units = np.unique(groups[later], return_inverse=True)[1]
-        how = f"whole groups ({units.max() + 1:,}), seed {seed}"
+        units = numbered(groups[later])
+        how = f"whole groups ({number_of(units):,}), seed {seed}"
         return _apart(later, y, task, "--group-column", how, units)
     generator = np.random.default_rng(seed)
     if task == "regression":
@@ -94,6 +94,24 @@ def _split(n: int, test: np.ndarray, how: str, units: np.ndarray | None = None) 
     return Split(np.flatnonzero(~held), np.flatnonzero(held), share + how, units)
 
 
+def numbered(values: np.ndarray) -> np.ndarray:
+    """The place of each of `values` (n,) among the different ones: 0, 1, ..., equal ones alike.
+
+    >>> numbered(np.array([7.0, 3.0, 7.0])).tolist()
+    [1, 0, 1]
+    """
+    return np.unique(values, return_inverse=True)[1]
+
+
+def number_of(units: np.ndarray) -> int:
+    """How many units (n,), numbered 0, 1, ..., there are.
+
+    >>> number_of(np.array([1, 0, 1]))
+    2
+    """
+    return int(units.max()) + 1
+
+
 def time_blocks(time: np.ndarray) -> np.ndarray:
     """Stretches of time of about as many rows (n,), 0, 1, ...: about sqrt n, from 10 to 50.
 
@@ -102,7 +120,7 @@ def time_blocks(time: np.ndarray) -> np.ndarray:
     """
     wanted = min(max(round(len(time) ** 0.5), 10), 50, len(time))
     place = np.searchsorted(np.sort(time), time) * wanted // len(time)
-    return np.unique(place, return_inverse=True)[1]
+    return numbered(place)
 
 
 def _latest(order: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from gradfeat.table.diagnosis import Share, Shares
 from gradfeat.table.diagnosis_rows import STRETCHES, StandardInputs
 from gradfeat.table.results import Interval
 from gradfeat.table.scores import Units, interval, resamples
+from gradfeat.table.split import number_of
 
 Floats = NDArray[np.float64]
 
@@ -112,7 +113,7 @@ def _ridge(F: Tensor, y: Tensor, held: Tensor) -> tuple[Tensor, Tensor]:
 def _shares(errors: Floats, seed: int, settings: tuple[str, ...], units: Units) -> Shares:
     """From squared errors (4, n) of the mean and the three models."""
     W = np.vstack([np.ones(errors.shape[1]), resamples(units, seed)[:, units]])
-    U = int(units.max()) + 1
+    U = number_of(units)
     sums = W @ errors.T
     left = sums / sums[:, :1]
     linear, quadratic, higher = (_interval(left[:, i] - left[:, i + 1], U) for i in range(3))

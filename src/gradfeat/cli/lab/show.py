@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from gradfeat.cli.guard import Refused, check_file
+from gradfeat.cli.guard import Refused, check_figure_file
 from gradfeat.cli.lab.figures import drawn, file_stem, saved
 from gradfeat.cli.lab.results import cell_in_words, print_claims, tell_outdated, varying
 from gradfeat.cli.lab.selection import Narrowed, Selection, command, store_option
@@ -82,7 +82,7 @@ def show_experiment(name: str, path: Path, narrowed: Narrowed, view: View) -> No
     """Print question, claims, means and failures; draw the figure where asked."""
     experiment = loaded(name)
     if view.figure is not None:
-        check_file(view.figure)
+        check_figure_file(view.figure)
     with Store.open(path, readonly=True) as store:
         selection = selected(name, experiment, store, path, narrowed)
         stored = _stored(experiment, store, selection)

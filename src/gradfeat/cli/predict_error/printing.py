@@ -17,7 +17,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from gradfeat.cli.guard import check_file, write_figure
+from gradfeat.cli.guard import check_figure_file, write_figure
 from gradfeat.cli.predict_error.read import PredictionSetting
 from gradfeat.cli.terminal import Terminal
 from gradfeat.drawing.numbers import (
@@ -47,7 +47,7 @@ def tell(
 ) -> None:
     """Predict, draw where asked, and print; `Refused` of what cannot be drawn or written."""
     if figure is not None:
-        check_file(figure)
+        check_figure_file(figure)
     found = [setting.predicted(alpha) for alpha in alphas]
     if figure is not None:
         _draw(setting, found, figure)
