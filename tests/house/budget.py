@@ -33,7 +33,7 @@ ROOMS: Final = {
     "figures": Room(1_625, 9),
     "interface": Room(1_274, 6),
     "lab": Room(3_573, 19),
-    "maths": Room(4_630, 31),
+    "maths": Room(4_632, 31),
     "models": Room(11_567, 69),
     "planning": Room(1_462, 10),
     "reports": Room(1_020, 4),

@@ -166,7 +166,9 @@ def refused(place: str | os.PathLike[str], error: type[Exception] = TableError) 
 
 def _refuse_stream(path: str | os.PathLike[str]) -> None:
     if os.fspath(path) == "-":
-        raise TableError("'-' is the standard output, to which this is not written: give the path of a file.")
+        raise TableError(
+            "'-' is the standard output, to which this is not written: give the path of a file."
+        )
 
 
 def check_file(path: str | os.PathLike[str]) -> None:
