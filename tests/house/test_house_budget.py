@@ -6,7 +6,7 @@ import statistics
 from collections import defaultdict
 
 import pytest
-from budget import LONGEST, ROOMS, TYPICAL, Room
+from budget import LONGEST, MOST_FILES, ROOMS, TYPICAL, Room
 from house_tree import Module, modules
 
 
@@ -31,6 +31,10 @@ def test_room(room: str):
     size, most = _size(_rooms()[room]), ROOMS[room]
     assert size.lines <= most.lines
     assert size.files <= most.files
+
+
+def test_files_of_all_rooms():
+    assert len(modules()) <= MOST_FILES
 
 
 def test_no_file_is_too_long():
