@@ -31,7 +31,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.metrics import r2_score
 
 from gradfeat import RFMRegressor
-from gradfeat.models.kernel_machine import machine_of
+from gradfeat.models.predictors import machine_of
 from gradfeat.models.search.kernel_space import kernel
 
 #: Points of the sums of `--kernels`, and what they are sums of.

@@ -10,9 +10,9 @@ from gradfeat.maths.blocks import Block
 from gradfeat.models import fewer_centres
 from gradfeat.models.base import Kernel
 from gradfeat.models.fewer_centres import CHANGE, PivotFit, between, quickened
-from gradfeat.models.kernel_machine import KernelMachine
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern
+from gradfeat.models.predictors import KernelMachine
 from gradfeat.models.rfm import RFM
 from gradfeat.models.search.rounds import Rounds, search_rounds
 from gradfeat.models.search.search import FAST

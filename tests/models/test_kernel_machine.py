@@ -9,7 +9,7 @@ import torch
 
 from contracts import RADIAL, close, data
 from gradfeat.maths.gradients import agop, autodiff_gradient
-from gradfeat.models.kernel_machine import KernelMachine
+from gradfeat.models.predictors import KernelMachine
 
 #: The kernels as functions of r / bandwidth, written out of place so that autograd can follow.
 PROFILES = [

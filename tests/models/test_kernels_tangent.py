@@ -10,11 +10,10 @@ from torch import nn
 
 from contracts import close, data
 from gradfeat.maths.activations import ReLU, Tanh, TruncatedReLU
-from gradfeat.models.kernel_machine import KernelMachine
 from gradfeat.models.kernels.network import ModuleTangent, NetworkKernel, TwoLayerTangent
+from gradfeat.models.predictors import KernelMachine, TwoLayer
 from gradfeat.models.rfm import RFM
 from gradfeat.models.tangent_ridge import tangent_kernel
-from gradfeat.models.two_layer import TwoLayer
 from gradfeat.rows.rows import in_memory
 
 from .descent_cells import networks

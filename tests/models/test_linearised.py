@@ -13,8 +13,8 @@ from contracts import close
 from gradfeat.maths.activations import Activation, Polynomial, ReLU, Tanh, TruncatedReLU
 from gradfeat.maths.gradients import autodiff_gradient
 from gradfeat.maths.streams import stream
+from gradfeat.models.predictors import Linearised, TwoLayer
 from gradfeat.models.restore import predictor_from
-from gradfeat.models.two_layer import Linearised, TwoLayer
 
 from .descent_cells import networks, rows, theta, written_out
 
@@ -98,7 +98,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     line = moved(network(Tanh()))
     whole = line(X)
     tiny = partial(_blocks, line.scratch_per_row())
-    monkeypatch.setattr("gradfeat.models.two_layer.row_blocks", tiny)
+    monkeypatch.setattr("gradfeat.models.predictors.row_blocks", tiny)
     close(line(X), whole, 1e-14)
 
 

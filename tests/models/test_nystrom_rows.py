@@ -19,7 +19,6 @@ from gradfeat.maths.statistics.moments import Moments, inputs_only
 from gradfeat.maths.statistics.sample import RowSample
 from gradfeat.models.base import Learner
 from gradfeat.models.kernel_logistic import KernelLogistic
-from gradfeat.models.kernel_machine import KernelMachine
 from gradfeat.models.kernel_ridge import KernelRidge
 from gradfeat.models.kernels.radial import Gaussian, Laplace
 from gradfeat.models.nystrom_rows import (
@@ -29,6 +28,7 @@ from gradfeat.models.nystrom_rows import (
     row_bytes,
     sampled,
 )
+from gradfeat.models.predictors import KernelMachine
 from gradfeat.models.rfm import RFM
 from gradfeat.models.solvers.base import Solver
 from gradfeat.models.solvers.conjugate_gradients import ConjugateGradients

@@ -16,8 +16,8 @@ from contracts import close, data
 from gradfeat.maths.activations import ReLU, Tanh, TruncatedReLU
 from gradfeat.maths.smoothing import SmoothedTruncatedReLU
 from gradfeat.models.descent.layers import Start
+from gradfeat.models.predictors import TwoLayer
 from gradfeat.models.tangent_ridge import SHARES, TangentRidge, tangent_kernel
-from gradfeat.models.two_layer import TwoLayer
 from gradfeat.rows.rows import in_memory
 
 from .descent_cells import networks, written_out

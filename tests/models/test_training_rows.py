@@ -12,8 +12,8 @@ from gradfeat.maths.blocks import Block
 from gradfeat.models.base import Learner
 from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
+from gradfeat.models.predictors import TwoLayer
 from gradfeat.models.random_features import LinearRidge, RandomFeatures
-from gradfeat.models.two_layer import TwoLayer
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.rows import HashPart, Rows, in_memory, of_block

@@ -10,10 +10,10 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from gradfeat.maths.limits import one_thread, quickest_threads
 from gradfeat.rows import processors
 from gradfeat.rows.in_process import Threads
 from gradfeat.rows.on_workers import Pool
-from gradfeat.rows.processors import one_thread, quickest_threads
 
 
 def blas():

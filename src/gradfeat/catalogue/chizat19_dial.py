@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from gradfeat.models.two_layer import TwoLayer
+    from gradfeat.models.predictors import TwoLayer
 
 #: Rows at which kernels are compared; scale from which on the step size follows it.
 KERNEL_ROWS, STEADY = 100, 2.0

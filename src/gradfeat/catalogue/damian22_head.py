@@ -25,7 +25,7 @@ from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, pai
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from gradfeat.models.two_layer import TwoLayer
+    from gradfeat.models.predictors import TwoLayer
 
 
 def trial(

@@ -17,7 +17,7 @@ from gradfeat.lab.claims import Check
 from gradfeat.maths.ranges import MOST_DEGREE, MOST_ROWS, at_least, at_most, paired
 
 if TYPE_CHECKING:
-    from gradfeat.models.two_layer import TwoLayer
+    from gradfeat.models.predictors import TwoLayer
 
 
 def trial(

@@ -19,7 +19,7 @@ from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, one_of, positive
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from gradfeat.models.kernel_machine import KernelMachine
+    from gradfeat.models.predictors import KernelMachine
     from gradfeat.models.rfm import RFM
     from gradfeat.tasks.multi_index import MultiIndex
     from gradfeat.theory.rfm_rounds import RFMRound

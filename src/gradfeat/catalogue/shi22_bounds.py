@@ -17,7 +17,7 @@ from gradfeat.lab import Experiment, above, below, each, lazy
 from gradfeat.maths.ranges import at_least, one_of, paired, positive
 
 if TYPE_CHECKING:
-    from gradfeat.models.two_layer import TwoLayer
+    from gradfeat.models.predictors import TwoLayer
     from gradfeat.tasks.sparse_coding import SparseCoding
 
 

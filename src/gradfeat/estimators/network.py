@@ -23,6 +23,7 @@ from ..maths.statistics.moments import Moments
 from ..maths.statistics.sample import RowSample
 from ..models.gradient_step import GradientStep
 from ..models.head import ridge_of
+from ..models.predictors import TwoLayer
 from ..models.random_features import FixedFeatures, LinearRidge, RandomFeatures
 from ..models.search.search import (
     GridSpace,
@@ -32,7 +33,6 @@ from ..models.search.search import (
     gradient_step_space,
     head_used,
 )
-from ..models.two_layer import TwoLayer
 from .base import AGOP_ROWS, FeatureModel
 from .checks import (
     MOST,

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from ..models.head import RidgeHead, transfer
+from ..models.predictors import TwoLayer
 from ..models.search.search import head_used
-from ..models.two_layer import TwoLayer
 from ..rows.sources.words import listing
 from .base import FeatureModel
 from .checks import given_names, row_weights, seed_from, to_numpy

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from gradfeat.models.head import RidgeHead, affine_part, refit_head
     from gradfeat.models.induced.network import SignedDirections
     from gradfeat.models.induced.opt import opt_bounds
-    from gradfeat.models.kernel_machine import KernelMachine
     from gradfeat.models.kernel_ridge import KernelRidge
     from gradfeat.models.kernels.network import NetworkKernel, TwoLayerTangent
     from gradfeat.models.kernels.radial import Gaussian, Laplace, Matern
     from gradfeat.models.losses import Hinge, Logistic, Squared
+    from gradfeat.models.predictors import KernelMachine
     from gradfeat.models.random_features import RandomFeatures, draw, draw_first_layer
     from gradfeat.models.rfm import RFM
     from gradfeat.models.solvers.base import System

@@ -331,7 +331,7 @@ class AGOPSummary:
     def root(self) -> Tensor:
         """A with A^2 the AGOP: (d, d), V diag(s) (d, k) of fewer directions, or ones of a zero one.
 
-        As :func:`gradfeat.models.kernel_machine.apply_metric` takes it.
+        As :func:`gradfeat.models.predictors.apply_metric` takes it.
         """
         e, V = self.spectrum
         if not e[0] > 0:

@@ -17,7 +17,7 @@ from ..maths.limits import allowed_bytes
 from ..maths.linear_algebra import smaller_gram
 from ..maths.streams import stream
 from .base import Kernel
-from .kernel_machine import KernelMachine, machine_of
+from .predictors import KernelMachine, machine_of
 from .solvers.base import Meter
 from .solvers.low_rank import low_rank, upper_factor
 

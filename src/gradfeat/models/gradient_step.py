@@ -37,8 +37,8 @@ from .head import (
     check_rows_came,
     with_head,
 )
+from .predictors import TwoLayer
 from .random_features import draw, draw_first_layer
-from .two_layer import TwoLayer
 
 
 @final

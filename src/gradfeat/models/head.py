@@ -21,7 +21,7 @@ from ..maths.statistics.combined import Joint, OnMapped
 from ..maths.statistics.moments import Moments, MomentState, RowMap
 from ..maths.streams import stream
 from ..rows.rows import HashPart, Rows
-from .two_layer import TwoLayer
+from .predictors import TwoLayer
 
 #: Coefficients, intercepts, and the penalty used.
 Head = tuple[Float[Tensor, "m c"], Float[Tensor, " c"], float]

@@ -14,7 +14,7 @@ from ..maths.blocks import unit_weights
 from ..maths.limits import refuse_beyond
 from ..rows.rows import Rows
 from .base import Kernel, OneStage
-from .kernel_machine import KernelMachine
+from .predictors import KernelMachine
 from .softmax_newton import (
     Problem,
     absent_logits,

@@ -8,8 +8,8 @@ from typing import final
 
 from ..rows.rows import Rows
 from .base import Kernel, OneStage
-from .kernel_machine import KernelMachine, expansion
 from .nystrom_rows import centres_of, sampled
+from .predictors import KernelMachine, expansion
 from .solvers.base import Solver, System
 from .solvers.direct import Direct
 

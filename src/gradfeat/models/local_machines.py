@@ -21,9 +21,9 @@ from ..maths.streams import stream
 from ..rows.rows import Rows, of_block
 from .base import Kernel, OneStage, Predictor
 from .fewer_centres import Certificate, quickened
-from .kernel_machine import KernelMachine, machine_of
 from .kernel_ridge import KernelRidge
 from .partition import Partition, cut_rows
+from .predictors import KernelMachine, machine_of
 from .solvers.base import Meter, System
 from .solvers.direct import TILES, Adaptive
 from .solvers.nystrom_cg import NystromCG

@@ -19,7 +19,7 @@ from ..maths.statistics.moments import Moments, raw
 from ..maths.statistics.sample import RowSample
 from ..rows.rows import Rows
 from .base import Kernel
-from .kernel_machine import KernelMachine, apply_metric
+from .predictors import KernelMachine, apply_metric
 from .solvers.base import Meter, Solver, System
 from .solvers.direct import Adaptive
 from .solvers.nystrom import Nystrom

@@ -16,7 +16,7 @@ from ..maths.streams import stream
 from ..rows.rows import Rows
 from .base import OneStage
 from .head import INPUTS, Features, Head, RidgeHead, features_of
-from .two_layer import TwoLayer
+from .predictors import TwoLayer
 
 
 def draw(X: Tensor, seed: int, name: str, *shape: int) -> Tensor:

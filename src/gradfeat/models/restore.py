@@ -13,13 +13,12 @@ from torch import Tensor
 from ..maths.activations import activation_from_spec
 from . import kernels
 from .base import Kernel, Predictor
-from .kernel_machine import KernelMachine
 from .local_machines import LocalMachines
 from .partition import Partition
+from .predictors import KernelMachine, Linearised, TwoLayer
 from .stacked import Stacked
 from .subspace_refit import Projected
 from .trees import Trees
-from .two_layer import Linearised, TwoLayer
 
 
 def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Predictor:

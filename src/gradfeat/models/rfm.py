@@ -15,8 +15,8 @@ from ..maths.gradients import OuterProducts, Whole, agop, outer_product, thin_pr
 from ..maths.streams import stream
 from ..rows.rows import Rows, of_block
 from .base import Kernel, Staged
-from .kernel_machine import KernelMachine, apply_metric, expansion
 from .nystrom_rows import NystromRows, centres_of, sampled
+from .predictors import KernelMachine, apply_metric, expansion
 from .solvers.base import Solution, Solver, System
 from .solvers.direct import Adaptive
 from .solvers.nystrom_direct import CANDIDATES, NystromDirect

@@ -16,8 +16,8 @@ from ..maths.statistics.gradient_sums import FirstLayerGradient
 from ..maths.step_names import HEAD_LAWS, RESIDUALS, ROW_LAWS, HeadName, Residual, RowLaw
 from ..rows.rows import Rows
 from .head import NetworkRest, check_rows_came
+from .predictors import TwoLayer
 from .random_features import draw, draw_first_layer
-from .two_layer import TwoLayer
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from torch import Tensor
 from ..maths.statistics.moments import Affine, inputs_only
 from ..rows.rows import Rows
 from .base import Learner, OneStage, Predictor
-from .kernel_machine import KernelMachine, apply_metric
 from .local_machines import LocalMachines
+from .predictors import KernelMachine, apply_metric
 from .rfm import RFM
 
 
@@ -25,7 +25,7 @@ class MetricSpectrum(ABC):
 
     @classmethod
     def of(cls, A: Tensor) -> MetricSpectrum:
-        """Of a square root as of :func:`gradfeat.models.kernel_machine.apply_metric`."""
+        """Of a square root as of :func:`gradfeat.models.predictors.apply_metric`."""
         if A.ndim == 1:
             order = A.argsort(descending=True, stable=True)
             e = A[order].square()

@@ -17,7 +17,7 @@ from ..maths.streams import stream
 from ..rows.rows import Rows
 from .base import OneStage
 from .descent.layers import Start
-from .two_layer import Linearised, TwoLayer
+from .predictors import Linearised, TwoLayer
 
 #: Penalties tried, as multiples of the kernel's mean diagonal.
 SHARES = tuple(float(10.0**e) for e in np.arange(-3.0, 3.5))

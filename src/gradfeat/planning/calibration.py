@@ -6,8 +6,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 
 from ..estimators.training import sample_rows
-from ..maths.limits import available_memory
-from ..rows.processors import one_thread
+from ..maths.limits import available_memory, one_thread
 from .counting import WIDE
 from .job import Job, PlanError
 from .measure import link_rate, product_rate, read_times, resident, sample_time, spectrum_time

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from typing import Any
 
 from ..errors import EngineError
+from ..maths.limits import one_thread
 from .dask_client import distributed
 from .sending import call_bytes, made
 from .workers import Start, Workers
@@ -219,9 +220,5 @@ def _computed(wanted: str, data: bytes, *shared: bytes) -> Any:
             f"a worker of the cluster has gradfeat {here}, and {wanted} is used here: install the "
             "same version on both."
         )
-    from .processors import (
-        one_thread,  # here, so that who only asks for a cluster does without torch
-    )
-
     with one_thread():
         return made(data, *shared)

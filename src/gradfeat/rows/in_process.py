@@ -14,8 +14,8 @@ import torch
 
 from ..errors import EngineError
 from ..maths.blocks import Statistic
+from ..maths.limits import in_this_thread, one_thread, processors
 from .engine import Engine, Work
-from .processors import in_this_thread, one_thread, processors
 from .tree import Folded, Item, Segment, fold, read
 
 Read = TypeVar("Read")

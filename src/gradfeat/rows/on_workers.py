@@ -19,11 +19,11 @@ from torch import Tensor
 
 from ..errors import EngineError
 from ..maths.blocks import Block, Statistic
+from ..maths.limits import processors
 from .dask_client import client_of, quiet
 from .dask_executor import DaskExecutor
 from .engine import Engine, Work
 from .in_process import Lane, run_lanes
-from .processors import processors
 from .tree import Folded, Item, Segment, fold, fold_segment
 from .wire import dumps, loads, pack_folded, segment_bytes, unpack_folded
 from .workers import Flight, GivenWorkers, Processes, Workers

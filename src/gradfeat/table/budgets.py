@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from gradfeat.maths.limits import one_thread
 from gradfeat.maths.streams import stream
 from gradfeat.models.gradient_features.feature_set import (
     LEAST_MASS,
@@ -17,7 +18,6 @@ from gradfeat.models.gradient_features.feature_set import (
     first_neurons,
     null_norm,
 )
-from gradfeat.rows.processors import one_thread
 
 Floats = NDArray[np.float64]
 

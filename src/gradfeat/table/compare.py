@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradfeat.errors import TableError
+from gradfeat.maths.limits import quickest_threads
 from gradfeat.maths.ranges import usable_device
 from gradfeat.rows.engine import Engine
-from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.rows.sources.words import partly
 from gradfeat.table.fitting import Fitted, MethodTime, fit_method

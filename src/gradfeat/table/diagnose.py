@@ -18,10 +18,9 @@ from gradfeat.diagnostics.direction_count import (
     curvature_test,
 )
 from gradfeat.diagnostics.hermite_degrees import Residual, residuals_by_degree
-from gradfeat.maths.limits import Deadline, within
+from gradfeat.maths.limits import Deadline, quickest_threads, within
 from gradfeat.maths.streams import NullDraws, null_draws
 from gradfeat.rows.engine import Engine
-from gradfeat.rows.processors import quickest_threads
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.diagnosis import (
     FEWEST_UNITS,

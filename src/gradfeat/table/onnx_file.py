@@ -21,10 +21,9 @@ from gradfeat.estimators.checks import to_numpy
 from gradfeat.estimators.scaled import ClassProbabilities, ScaledPredictor, TableFunction
 from gradfeat.maths.files import refused, replace_file
 from gradfeat.models.base import Predictor
-from gradfeat.models.kernel_machine import KernelMachine, apply_metric
+from gradfeat.models.predictors import KernelMachine, TwoLayer, apply_metric
 from gradfeat.models.stacked import Stacked
 from gradfeat.models.subspace_refit import Projected
-from gradfeat.models.two_layer import TwoLayer
 from gradfeat.rows.sources.words import listing
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.reading.masked import DeclaredMissing

@@ -36,7 +36,7 @@ from gradfeat.models.descent.phases import Phase
 from gradfeat.models.gradient_features.cones import GradientFeature
 from gradfeat.models.gradient_features.feature_set import first_neurons, gradient_feature_set
 from gradfeat.models.losses import Hinge
-from gradfeat.models.two_layer import Linearised
+from gradfeat.models.predictors import Linearised
 from gradfeat.tasks.base import Sample, Task
 from gradfeat.tasks.gaussian_mixture import GaussianMixture
 from gradfeat.tasks.linear_labels import LinearLabels

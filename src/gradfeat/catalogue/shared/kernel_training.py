@@ -11,8 +11,8 @@ from torch import Tensor
 from gradfeat.maths.ridge import kernel_ridge_path
 from gradfeat.maths.streams import stream
 from gradfeat.models.base import Kernel
-from gradfeat.models.kernel_machine import KernelMachine
 from gradfeat.models.kernel_ridge import KernelRidge
+from gradfeat.models.predictors import KernelMachine
 from gradfeat.rows.rows import in_memory
 
 #: Rows on which penalties are compared; a spectrum of more costs more than the fit.

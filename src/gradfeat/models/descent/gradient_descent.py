@@ -15,7 +15,7 @@ from ...maths.streams import stream
 from ...rows.rows import Rows
 from ..base import Predictor, Staged
 from ..losses import Loss, Squared
-from ..two_layer import Linearised
+from ..predictors import Linearised
 from .layers import Layers, Start
 from .loop import Source, descend
 from .phases import Phase

@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...maths.activations import Activation
+from ..predictors import TwoLayer
 from ..random_features import draw
-from ..two_layer import TwoLayer
 
 
 @final

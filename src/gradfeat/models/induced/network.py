@@ -19,7 +19,7 @@ from ..gradient_features.cones import GradientFeatureSet
 from ..gradient_features.feature_set import LEAST_MASS, NEURONS, gradient_feature_set
 from ..head import Linear, RidgeHead, affine_part
 from ..losses import Loss, Squared
-from ..two_layer import TwoLayer
+from ..predictors import TwoLayer
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from ...maths.simplified_gradients import check_rows
 from ..bounded.head_sets import Simplex
 from ..bounded.interior_point import BoundedFit, bounded_head, head_problem
 from ..losses import Loss
-from ..two_layer import TwoLayer
+from ..predictors import TwoLayer
 from .network import SignedDirections, grid_neurons
 
 

@@ -15,8 +15,8 @@ from torch.func import functional_call, grad, jacrev, vmap
 from ...maths.activations import Activation, CentredReLU, Erf, ReLU
 from ...maths.limits import BLOCK_BYTES, rows_per_block, slices
 from ..base import BlockKernel
+from ..predictors import TwoLayer
 from ..tangent_ridge import neurons, tangent_kernel
-from ..two_layer import TwoLayer
 from .duals import CentredReLUDual, Dual, ErfDual, HermiteDual, ReLUDual
 from .radial import check_bandwidth
 from .rotation_invariant import Pairs, RotationInvariantKernel, Side

@@ -15,7 +15,7 @@ from ..gradient_step import in_original
 from ..head import Linear
 from ..induced.network import InducedNetwork, SignedDirections
 from ..losses import Squared
-from ..two_layer import TwoLayer
+from ..predictors import TwoLayer
 from .calibration import codes_of, logit_share
 from .search import FinishedFit, GridSpace, MethodSetting, head_used
 

@@ -15,12 +15,12 @@ from ...maths.blocks import Block
 from ...maths.limits import allowed_bytes
 from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
-from ..kernel_machine import KernelMachine
 from ..kernel_ridge import KernelRidge
 from ..kernels.dot_product import polynomial
 from ..kernels.generalised_laplace import GeneralisedLaplace
 from ..kernels.network import NetworkKernel
 from ..kernels.radial import Gaussian, Laplace, Matern, check_bandwidth, squared_distances
+from ..predictors import KernelMachine
 from ..solvers.base import Solution, Solver, System, Watch
 from ..solvers.conjugate_gradients import ConjugateGradients
 from ..solvers.direct import Direct, direct_bytes

@@ -49,7 +49,7 @@ class MetricSetting(MethodSetting):
 class MetricSpace(Space[MetricSetting]):
     """Heads in the metric M = A^2: directions, kernel, bandwidth and penalty.
 
-    `A`: As :func:`~gradfeat.models.kernel_machine.apply_metric` takes it.
+    `A`: As :func:`~gradfeat.models.predictors.apply_metric` takes it.
     `memory_limit`: Bytes that kernel matrices of the fit may take.
     """
 

@@ -15,7 +15,7 @@ from ...maths.limits import deadline_passed
 from ...rows.rows import Rows, in_memory
 from ..base import Learner, OneStage, Predictor
 from ..kernel_logistic import KernelLogistic, logistic_coefficients
-from ..kernel_machine import KernelMachine, apply_metric
+from ..predictors import KernelMachine, apply_metric
 from ..rfm import RFM
 from .calibration import calibrated_loss, codes_of, logit_share, two_sided
 from .head_search import Split

@@ -15,9 +15,9 @@ from ...maths.blocks import Block
 from ...maths.limits import deadline_passed
 from ...rows.rows import Rows
 from ..base import Kernel, Learner, Predictor
-from ..kernel_machine import KernelMachine, apply_metric
 from ..kernels.generalised_laplace import RoundedLaplace
 from ..local_machines import EXHAUSTED_BY, ONE_MACHINE, LocalMachines, LocalRidge, affordable_rows
+from ..predictors import KernelMachine, apply_metric
 from ..rfm import RFM
 from ..solvers.direct import Adaptive
 from ..solvers.nystrom_direct import NystromDirect

@@ -12,7 +12,7 @@ from torch import Tensor
 from ...maths.blocks import Block
 from ...maths.limits import deadline_passed, tell
 from ...rows.rows import of_block
-from ..kernel_machine import KernelMachine
+from ..predictors import KernelMachine
 from ..rfm import RFM
 from .head_search import Split, held_out_loss
 from .search import Effort, folds, gains

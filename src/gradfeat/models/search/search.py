@@ -20,7 +20,7 @@ from ...rows.rows import Rows, of_block
 from ..base import Learner, Predictor
 from ..gradient_features.found_features import FoundFeatures
 from ..gradient_step import GradientStep, GradientTest, Whitened, first_gradient_test
-from ..two_layer import TwoLayer
+from ..predictors import TwoLayer
 
 
 @dataclass(frozen=True)
