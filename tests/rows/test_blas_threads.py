@@ -10,8 +10,8 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from gradfeat.maths import limits
 from gradfeat.maths.limits import one_thread, quickest_threads
-from gradfeat.rows import processors
 from gradfeat.rows.in_process import Threads
 from gradfeat.rows.on_workers import Pool
 
@@ -75,7 +75,7 @@ def test_blocks_within_blocks_and_errors():
 @pytest.mark.parametrize(("seconds", "taken"), [(2.0, 1), (0.5, 3)])
 def test_several_threads_are_taken_where_they_are_quicker(monkeypatch, seconds, taken):
     found = {1: 1.0, 3: seconds}
-    monkeypatch.setattr(processors, "_taken", lambda: found[torch.get_num_threads()])
+    monkeypatch.setattr(limits, "_taken", lambda: found[torch.get_num_threads()])
     with quickest_threads():
         assert torch.get_num_threads() == taken
     assert torch.get_num_threads() == 3
@@ -83,7 +83,7 @@ def test_several_threads_are_taken_where_they_are_quicker(monkeypatch, seconds, 
 
 def test_where_there_is_one_thread_none_is_timed(monkeypatch):
     """Products for a tenth of a second at every fit, of which one half was compared with itself."""
-    monkeypatch.setattr(processors, "_taken", lambda: pytest.fail("timed"))
+    monkeypatch.setattr(limits, "_taken", lambda: pytest.fail("timed"))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
     with quickest_threads():
         assert blas() == {1}
