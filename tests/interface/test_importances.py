@@ -8,7 +8,8 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.inspection import permutation_importance
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -81,8 +82,8 @@ def test_a_model_without_tags_of_scikit_learn_has_importances():
     [
         (lambda X: np.zeros((len(X), 2)), r"predicts an array of shape \(256, 2\) for 256 rows"),
         (lambda X: X["a"][:3], r"shape \(3,\) for 256 rows: give a model that predicts one"),
-        (lambda X: X["a"].mask(X["a"] > 1), "What Foreign predicts is nan in some"),
-        (lambda X: X["kind"], "What Foreign predicts is (red|blue|green) in some rows"),
+        (lambda X: X["a"].mask(X["a"] > 1), "What Foreign predicts is 'nan' in some"),
+        (lambda X: X["kind"], "What Foreign predicts is '(red|blue|green)' in some rows"),
     ],
 )
 def test_predictions_that_are_not_one_number_a_row_are_refused(predict, words):
@@ -93,8 +94,8 @@ def test_predictions_that_are_not_one_number_a_row_are_refused(predict, words):
 def test_what_cannot_be_asked_is_said():
     model = Ridge().fit(FRAME[["a"]], Y)
     for y, words in (
-        (FRAME["kind"], "target of Ridge is red"),
-        (pd.to_datetime(Y), "target of Ridge is 19"),
+        (FRAME["kind"], "target of Ridge is 'red'"),
+        (pd.to_datetime(Y), "target of Ridge is '19"),
         (Y.where(Y > 0), "has missing values: leave their rows out"),
     ):
         with pytest.raises(TableError, match=words):
@@ -112,3 +113,18 @@ def test_what_cannot_be_asked_is_said():
         gradfeat.importances(model, FRAME[["a"]], Y[:5])
     with pytest.raises(TableError, match="same in all rows"):
         gradfeat.importances(model, FRAME[["a"]], np.ones(400))
+
+
+def test_losses_are_of_probabilities_where_nearly_all_rows_are_predicted_as_one_class():
+    """Accuracy lost nothing without any column; the command line has judged by log-loss here."""
+    rare = np.where(Y + 0.3 * FRAME["b"] > np.quantile(Y, 0.95), "yes", "no")
+    model = LogisticRegression(C=0.01).fit(FRAME[["a", "b"]], rare)
+    assert (model.predict(FRAME[["a", "b"]]) == "no").mean() > 0.9
+    found = gradfeat.importances(model, FRAME[["a", "b"]], rare)
+    assert found["score"].tolist() == ["log-loss", "log-loss"]
+    assert found["low"][0] > 0
+    P = model.predict_proba(FRAME[["a", "b"]])
+    shuffled = FRAME.assign(a=np.random.default_rng(0).permutation(FRAME["a"]))
+    rise = log_loss(rare, model.predict_proba(shuffled[["a", "b"]])) - log_loss(rare, P)
+    assert found["column"][0] == "a"
+    assert 0.5 < found["loss"][0] / rise < 2

@@ -6,6 +6,7 @@ from dataclasses import replace
 from io import StringIO
 
 import numpy as np
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -14,6 +15,8 @@ from gradfeat.figures.comparison import span
 from gradfeat.reports import terminal_table
 from gradfeat.reports.words import answer, first_step_number, outcome
 from gradfeat.table.results import ColumnLoss, Interval, Remark
+from gradfeat.table.row_sample import RowSample
+from gradfeat.table.screening import about_equal_rows
 from reports.factory import VARIANTS
 
 
@@ -87,6 +90,18 @@ def test_a_score_whose_whole_interval_is_below_chance_is_worse_than_the_mean():
     )
     text = outcome(with_best(Interval(-0.1, -0.3, 0.1)))
     assert text.endswith("which these rows do not tell from predicting the mean.")
+
+
+def test_the_best_score_names_the_copies_that_a_remark_is_of():
+    """The verdict said that a method predicts coin flips, which stood twice in the table."""
+    report, frame = with_best(Interval(0.5, 0.4, 0.6)), pd.DataFrame({"a": [*range(40)] * 2})
+    told = about_equal_rows(RowSample.of(frame, 0, 100))
+    assert "copies" not in outcome(report)
+    text = outcome(replace(report, remarks=(*map(Remark, told),)))
+    assert text.endswith(
+        "(95 % interval 0.400 to 0.600); copies of test rows are among the rows "
+        "learned from, so that new rows may do worse."
+    )
 
 
 def test_few_test_rows_do_not_tell_whether_a_method_predicts():

@@ -6,8 +6,10 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -28,7 +30,7 @@ from gradfeat.table.trusted import TRUSTED
 def test_a_model_fitted_in_python_is_shown_as_others_are(tmp_path, capsys):
     frame = table()
     fitted = TableModel(Ridge()).fit(frame, frame["a"].rename("price"))
-    fitted.save(tmp_path / "m.gradfeat")
+    save(fitted, tmp_path / "m.gradfeat")
     for words in (["--card"], ["--format", "json"], []):
         assert guarded(app, ["show", str(tmp_path / "m.gradfeat"), *words]) == 0
         said = capsys.readouterr()
@@ -87,7 +89,7 @@ def test_predictions_have_the_index_of_the_frame(classifier):
 
 def test_the_file_gives_the_same_model(classifier, tmp_path):
     for kept in (classifier, model(table()["a"].to_numpy(), ())):
-        kept.save(tmp_path / "m")
+        save(kept, tmp_path / "m")
         (tmp_path / "bytes").write_bytes(kept.to_bytes())
         again = load_table_model(tmp_path / "bytes").predictions(table())
         pd.testing.assert_frame_equal(again, kept.predictions(table()))
@@ -140,10 +142,10 @@ def test_foreign_estimators_are_neither_written_nor_read(tmp_path, monkeypatch):
     fitted = Foreign().fit(encoder.transform(table()), table()["a"])
     kept = TableModel.of(encoder, fitted, "y", (), {})
     with pytest.raises(ModelFileError, match=r"holds .*Foreign, which is not among"):
-        kept.save(tmp_path / "m")
+        save(kept, tmp_path / "m")
     with monkeypatch.context() as patch:
         patch.setattr("gradfeat.table.trusted.TRUSTED", [f"{__name__}.Foreign", *TRUSTED])
-        kept.save(tmp_path / "m")
+        save(kept, tmp_path / "m")
     with pytest.raises(ModelFileError, match="not trusted"):
         load(tmp_path / "m")
 
@@ -174,3 +176,32 @@ def test_a_file_is_read_as_it_is_said_to_be_written(classifier, tmp_path):
     assert classifier.predict(rows).tolist() == classifier.predict(frame).tolist()
     with pytest.raises(SourceError, match="separator is '::'"):
         classifier.read(path, separator="::")
+
+
+def test_a_target_in_a_column_of_a_frame_is_called_by_its_name():
+    """There was an error of pandas in place of a model, as for words in place of numbers."""
+    frame, y = pd.DataFrame({"a": range(8)}), pd.DataFrame({"price": range(8)})
+    assert TableModel(Ridge()).fit(frame, y).target == "price"
+    assert TableModel(Ridge()).fit(frame, pl.Series("cost", range(8))).target == "cost"
+    digits = TableModel(Ridge()).fit(frame, y["price"].astype(str))
+    assert (
+        digits.predict(frame).tolist()
+        == TableModel(Ridge()).fit(frame, y["price"]).predict(frame).tolist()
+    )
+    for other in (["a", "b"] * 4, np.array([None, 1.0] * 4, dtype=object)):
+        with pytest.raises(TableError, match=r"The target is '(a|None)' in some rows: finite"):
+            TableModel(Ridge()).fit(frame, other)
+
+
+def test_a_second_fit_forgets_the_classes_of_the_first():
+    frame, labels = pd.DataFrame({"a": range(8)}), np.array(["no", "yes"] * 4)
+    model = TableModel(LogisticRegression()).fit(frame, labels)
+    again = model.set_params(estimator=Ridge()).fit(frame, range(8))
+    assert not hasattr(again, "classes_")
+
+
+def test_what_cannot_be_saved_is_said(tmp_path):
+    with pytest.raises(NotFittedError):
+        save(TableModel(Ridge()), tmp_path / "m")
+    with pytest.raises(ModelFileError, match="is not gradfeat's"):
+        save(KernelRegressor, tmp_path / "m")

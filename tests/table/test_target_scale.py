@@ -16,7 +16,7 @@ from gradfeat.rows.in_process import InProcess
 from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
-from gradfeat.table.saved import load
+from gradfeat.table.saved import load, save
 from gradfeat.table.screening import about_tails
 from gradfeat.table.target import TargetScale, target_scale
 
@@ -51,7 +51,7 @@ def test_a_heavy_tail_is_remarked_on_and_right_on_the_scale_of_logarithms(found)
 
 def test_the_saved_model_predicts_in_the_units_of_the_target(found, tmp_path):
     _, logs = found
-    logs.best.save(tmp_path / "m")
+    save(logs.best, tmp_path / "m")
     frame = lognormal()
     predicted = load(tmp_path / "m").predict(frame)
     assert np.abs(np.log(predicted / frame["y"])).mean() < 0.2

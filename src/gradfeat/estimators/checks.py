@@ -12,14 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals
 import numpy as np
 import torch
+from narwhals.dependencies import is_into_dataframe, is_into_series
 from numpy.typing import NDArray
 from sklearn import config_context, get_config
 from sklearn.base import is_classifier
 from sklearn.utils._array_api import _convert_to_numpy, device, get_namespace
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from ..errors import TableError
 from ..maths.ranges import usable_device
 from ..models.head import RidgeHead
 from ..models.search.kernel_space import NAMES, KernelChoice
@@ -92,11 +95,44 @@ def _as_floats() -> Iterator[None]:
 def _refuse_dates(given: Sequence[Any]) -> None:
     """As numbers a missing date would be the least integer, and nobody would be told."""
     for name, a in zip(("X", "y"), given, strict=False):
-        if type(a) is np.ndarray and a.dtype.kind in "mM":
+        if dates := _dates(a):
             raise ValueError(
-                f"{name} holds dates or durations ({a.dtype}): give numbers, such as days since "
+                f"{name} holds dates or durations ({dates}): give numbers, such as days since "
                 "a date of yours."
             )
+
+
+def _dates(a: Any) -> str:
+    """What of an array, a series or a data frame of any library is dates or durations, if any."""
+    if is_into_dataframe(a):
+        types = narwhals.from_native(a).schema.items()
+        return ", ".join(f"{name!r} is {kind}" for name, kind in types if kind.is_temporal())
+    if is_into_series(a):
+        kind = narwhals.from_native(a, series_only=True).dtype
+        return str(kind) if kind.is_temporal() else ""
+    return str(a.dtype) if type(a) is np.ndarray and a.dtype.kind in "mM" else ""
+
+
+def finite_numbers(values: NDArray[Any], what: str) -> Floats:
+    """Values of any type as finite numbers.
+
+    Raises TableError where one is none.
+    """
+    try:
+        found = np.asarray(None if values.dtype.kind in "mM" else values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    if not np.isfinite(found).all():
+        wrong = values[~np.isfinite(found)][0] if found.shape == values.shape else values[0]
+        raise TableError(f"{what} is {str(wrong)!r} in some rows: finite numbers are needed.")
+    return found
+
+
+def name_of(y: Any) -> str:
+    """The name of a series, or of the first column of a data frame; "y" where there is none."""
+    if is_into_dataframe(y):
+        return str(narwhals.from_native(y).columns[0])
+    return str((narwhals.from_native(y, series_only=True).name if is_into_series(y) else "") or "y")
 
 
 def float_types(X: Any) -> Any:

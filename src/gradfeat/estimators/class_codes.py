@@ -17,7 +17,7 @@ from torch import Tensor
 from ..errors import SourceError
 from ..maths.blocks import Block
 from ..maths.statistics.value_counts import CountState, ValueCounts
-from .checks import Floats
+from .checks import Floats, as_given, check_positive
 from .scaled import Standardiser
 
 
@@ -72,17 +72,33 @@ def labels_of(values: Floats) -> NDArray[Any]:
     return values.astype(np.int64)
 
 
-def refuse_missing_labels(y: Any) -> None:
-    """Raise ValueError where a row has no label: None sorts among no others, and nan as a word."""
+def given_labels(y: Any) -> Any:
+    """Labels of any library as an array of their own kind.
+
+    Validation would make floats of whole numbers that may be missing, and of large ones the same.
+
+    Raises ValueError where a row has no label (None sorts among no others, and nan as a word), and
+    for labels that are neither all text nor all of one type of NumPy.
+    """
     if type(y) is torch.Tensor or get_namespace(y)[1]:
-        return  # numbers, which are validated as such
-    given = np.array(y, dtype=object)
+        return y  # numbers, which are validated as such
+    given = np.array(as_given(y, "y"), dtype=object)
     missing = int(pd.isna(given).sum()) if given.ndim else 0
     if missing:
         raise ValueError(
             f"Input y contains NaN or None in {missing} of {len(given)} rows, which have no label: "
             "leave these rows out, or give them a label of their own."
         )
+    if given.ndim != 1:
+        return y  # a column, of which validation warns, or refused by it
+    labels = np.asarray(y)
+    kinds = {type(label).__name__ for label in given} if labels.dtype.kind in "OU" else set()
+    if kinds - {"str", "str_"}:
+        raise ValueError(
+            f"Unknown label type: y holds objects of type {', '.join(sorted(kinds))}: give labels "
+            "of one kind, such as y.astype(int), y.astype(bool) or y.astype(str)."
+        )
+    return labels
 
 
 def with_class_weights(class_weight: Any, labels: NDArray[Any], w: Floats) -> Floats:
@@ -104,6 +120,9 @@ def with_class_weights(class_weight: Any, labels: NDArray[Any], w: Floats) -> Fl
 
 
 def _weighted(class_weight: Any, labels: NDArray[Any], w: Floats) -> Floats:
+    if type(class_weight) is dict:
+        for label, weight in class_weight.items():
+            check_positive(f"class_weight of {label!r}", weight, zero=True)
     kept = w > 0
     classes, index = np.unique(labels[kept], return_inverse=True)
     if not len(classes):

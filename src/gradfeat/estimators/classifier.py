@@ -21,8 +21,8 @@ from .checks import Floats, like, to_numpy, validated
 from .class_codes import (
     ClassCodes,
     class_codes,
+    given_labels,
     labels_of,
-    refuse_missing_labels,
     with_class_weights,
 )
 from .container import State, labels_from, labels_state
@@ -49,8 +49,7 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
 
     def _validated(self, X: Any, y: Any, *, reset: bool, least: int = 2) -> tuple[Any, Floats]:
         """The labels as +-1 codes: one column for two classes, else one a class."""
-        refuse_missing_labels(y)
-        X, y = validated(self, X, y, reset=reset, ensure_min_samples=least)
+        X, y = validated(self, X, given_labels(y), reset=reset, ensure_min_samples=least)
         labels = column_or_1d(to_numpy(y), warn=True)
         check_classification_targets(labels)
         self.classes_, index = np.unique(labels, return_inverse=True)

@@ -134,7 +134,7 @@ class Comparison(PageOf[FitReport]):
     def importances(self) -> pd.DataFrame:
         """A row an input column: what the model that `results.importances` names loses without it.
 
-        ``loss`` of R2 or accuracy where its test rows are shuffled, with a 95 % interval, largest
+        ``loss`` of the ``score`` where its test rows are shuffled, with a 95 % interval, largest
         first; columns that were shuffled together share a ``group`` and a loss. Beside it
         ``share_of_slope``: where the slope of the best learner is.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from gradfeat.errors import TableError
-from gradfeat.estimators.checks import classifies
+from gradfeat.estimators.checks import classifies, finite_numbers, gives_probabilities
 from gradfeat.figures.comparison import together
 from gradfeat.interface.open import refuse_types
 from gradfeat.maths.limits import LONGEST
@@ -20,9 +21,11 @@ from gradfeat.table.methods import SEEDS
 from gradfeat.table.read import as_frame
 from gradfeat.table.results import Importances
 from gradfeat.table.shuffling import (
+    MOST_ROWS,
     HeldRows,
     blocks_of,
     correlated_groups,
+    of_one_class,
 )
 from gradfeat.table.shuffling import (
     importances as shuffled,
@@ -34,9 +37,11 @@ def importances(
 ) -> pd.DataFrame:
     """What a fitted model of any library loses where a column of these rows is shuffled.
 
-    The fall of R2, or of the accuracy of a classifier, with a 95 % interval (bootstrap over rows):
-    a row a column, largest first. Columns that are correlated by .9 or more are shuffled together:
-    they share a ``group`` and a ``loss``. Give rows that the model was not fitted to.
+    The fall of the ``score``, with a 95 % interval (bootstrap over rows): a row a column, largest
+    first. It is R2, or of a classifier the accuracy; the rise of the log-loss where nearly all rows
+    are predicted as one class and the model gives probabilities. Columns that are correlated by .9
+    or more are shuffled together: they share a ``group`` and a ``loss``. Give rows that the model
+    was not fitted to.
 
     Parameters
     ----------
@@ -82,61 +87,76 @@ def importances(
         raise TableError("The target has missing values: leave their rows out.")
     labels = pd.Index(pd.unique(values)) if classifies(model) else None
     if labels is None:
-        codes = _numbers(values, f"The target of {called}")
+        codes = finite_numbers(values, f"The target of {called}")
     else:
         codes = labels.get_indexer(pd.Index(values)).astype(np.float64)
     encoder = TableEncoder().fit(frame)
     groups = correlated_groups(encoder.transform(frame), encoder.source_, encoder.feature_names_)
-    names = tuple(str(name) for name in frame.columns)
-
-    def predict(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions where the cell of a column j comes from row ``rows[i, j]``."""
-        at = rows.astype(np.intp)
-        each = {n: (frame[n].array.take(at[:, j]), frame[n].dtype) for j, n in enumerate(names)}
-        taken = pd.DataFrame({n: pd.Series(cells, dtype=own) for n, (cells, own) in each.items()})
-        f = np.asarray(model.predict(taken.to_numpy() if type(X) is np.ndarray else taken))
-        if f.shape not in {(len(at),), (len(at), 1)}:
-            raise TableError(
-                f"{called} predicts an array of shape {f.shape} for {len(at)} rows: give a model "
-                "that predicts one value a row."
-            )
-        f = f.ravel()
-        if labels is None:
-            return _numbers(f, f"What {called} predicts")
-        found = labels.get_indexer(pd.Index(f))
-        if (found < 0).all():
-            raise TableError(
-                f"{called} predicts classes such as {f[0]!s} and the target has such as "
-                f"{values[0]!s}: give the classes that the model was fitted to."
-            )
-        return found.astype(np.float64)
-
-    own = np.tile(np.arange(len(frame), dtype=np.float64)[:, None], len(names))
-    rows = HeldRows(own, codes, labels is not None, np.arange(len(own)))
-    blocks = blocks_of(names, groups, {})
+    asked = _Asked(model, frame, type(X) is np.ndarray, labels)
+    own = np.tile(np.arange(len(frame), dtype=np.float64)[:, None], frame.shape[1])
+    probable = asked.of_one_class(own[:: 1 + len(own) // MOST_ROWS])
+    predict = asked.probabilities if probable else asked.predict
+    rows = HeldRows(own, codes, labels is not None, np.arange(len(own)), probable)
+    blocks = blocks_of([str(name) for name in frame.columns], groups, {})
     found = shuffled(called, predict, rows, blocks, time, random_state)
     if found is None:
         raise TableError("The target is the same in all rows: give rows in which it varies.")
     return losses(found)
 
 
-def _numbers(values: NDArray[Any], what: str) -> NDArray[np.float64]:
-    """Values as finite numbers; a sentence where one is none."""
-    try:
-        found = np.asarray(None if values.dtype.kind in "mM" else values, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.array(np.nan)
-    if not np.isfinite(found).all():
-        wrong = values[~np.isfinite(found)][0] if found.shape == values.shape else values[0]
-        raise TableError(f"{what} is {wrong!s} in some rows: finite numbers are needed.")
-    return found
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A model, and the frame whose cells it is asked about: of column j those of ``rows[:, j]``."""
+
+    model: Any
+    frame: pd.DataFrame
+    array: bool  # what the model is given
+    labels: pd.Index | None  # of classes
+
+    def _cells(self, rows: NDArray[np.float64]) -> Any:
+        at, own = rows.astype(np.intp), self.frame
+        each = {n: (own[n].array.take(at[:, j]), own[n].dtype) for j, n in enumerate(own.columns)}
+        cells = pd.DataFrame({n: pd.Series(cell, dtype=kind) for n, (cell, kind) in each.items()})
+        return cells.to_numpy() if self.array else cells
+
+    def predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Numbers (n,), or the places of classes among the labels; -1 for what is none of them."""
+        f, called = np.asarray(self.model.predict(self._cells(rows))), type(self.model).__name__
+        if f.shape not in {(len(rows),), (len(rows), 1)}:
+            raise TableError(
+                f"{called} predicts an array of shape {f.shape} for {len(rows)} rows: give a model "
+                "that predicts one value a row."
+            )
+        f = f.ravel()
+        if self.labels is None:
+            return finite_numbers(f, f"What {called} predicts")
+        found = self.labels.get_indexer(pd.Index(f))
+        if (found < 0).all():
+            raise TableError(
+                f"{called} predicts classes such as {f.tolist()[0]!r} and the target has such as "
+                f"{self.labels.tolist()[0]!r}: give the classes that the model was fitted to."
+            )
+        return found.astype(np.float64)
+
+    def probabilities(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Those (n, K) of the labels; 0 of one that the model does not know."""
+        P = np.asarray(self.model.predict_proba(self._cells(rows)))
+        at = pd.Index(self.model.classes_).get_indexer(pd.Index(self.labels))
+        return np.column_stack([P, np.zeros(len(P))])[:, at]
+
+    def of_one_class(self, rows: NDArray[np.float64]) -> bool:
+        """Whether the model gives probabilities of classes, and predicts nearly one class alone."""
+        known = self.labels is not None and getattr(self.model, "classes_", None) is not None
+        return known and gives_probabilities(self.model) and of_one_class(self.predict(rows))
 
 
 def losses(found: Importances | None) -> pd.DataFrame:
-    """A row a column: loss, ends of its interval, and what it was shuffled together with."""
+    """A row a column: score, loss, ends of its interval, and what it was shuffled together with."""
+    score = found.score if found else ""
     rows = [
-        (name, one.loss.estimate, one.loss.low, one.loss.high, together(one))
+        (name, score, one.loss.estimate, one.loss.low, one.loss.high, together(one))
         for one in (found.losses if found else ())
         for name in one.columns
     ]
-    return pd.DataFrame(rows, columns=pd.Index(["column", "loss", "low", "high", "group"]))
+    names = ["column", "score", "loss", "low", "high", "group"]
+    return pd.DataFrame(rows, columns=pd.Index(names))

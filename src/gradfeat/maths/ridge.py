@@ -110,7 +110,7 @@ def told_apart(e: Float[Tensor, " k"]) -> Float[Tensor, " l"]:
 def penalty_grid(e: Float[Tensor, " k"]) -> list[float]:
     """25 penalties, log-spaced from 1e-10 to 1e4 times the mean of the eigenvalues e."""
     scale = float(e.mean()) if len(e) and float(e.max()) > 0 else 1.0
-    return [scale * float(x) for x in torch.logspace(-10, 4, 25)]
+    return [scale * float(x) for x in torch.logspace(-10, 4, 25, dtype=torch.float64)]
 
 
 def _spectrum(G: Tensor) -> tuple[Tensor, Tensor]:

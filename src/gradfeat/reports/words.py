@@ -35,6 +35,7 @@ from gradfeat.reports import diagnosis
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.results import (
     NEARLY_ALL,
+    TOO_GOOD,
     Answer,
     Family,
     FirstStep,
@@ -79,8 +80,15 @@ def outcome(report: FitReport) -> str:
 def _outcome(report: FitReport) -> tuple[str, str]:
     best = f"No method could be fitted to predict {report.target}, for the reasons below"
     if best_method(report):
-        best = chance(report) or best_sentence(report)
+        best = chance(report) or best_sentence(report) + _copies(report)
     return best, report.verdict.sentence if report.verdict else ""
+
+
+def _copies(report: FitReport) -> str:
+    """That the rows which the score is of have copies among those learned from; "" for none."""
+    if not any(TOO_GOOD in remark.text for remark in report.remarks):
+        return ""
+    return "; copies of test rows are among the rows learned from, so that new rows may do worse"
 
 
 def _sentences(*parts: str) -> str:

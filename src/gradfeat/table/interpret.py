@@ -23,16 +23,12 @@ from gradfeat.table.results import (
     Interval,
     Part,
 )
-from gradfeat.table.scores import Predictions
-from gradfeat.table.shuffling import HeldRows, blocks_of, importances
+from gradfeat.table.shuffling import HeldRows, blocks_of, importances, of_one_class
 
 Floats = NDArray[np.float64]
 
 #: Rows whose gradients are resampled, and resamples, for the bands of the spectrum.
 BAND_ROWS, BAND_RESAMPLES = 500, 200
-
-#: Share of rows in all other classes below which they are predicted as nearly one.
-FEW = 0.1
 
 #: Share of the squared gradients that bands may leave out.
 NEGLIGIBLE = 1e-6
@@ -51,15 +47,15 @@ def column_losses(
 ) -> Importances | None:
     """What a fitted model loses on the test rows where columns are shuffled.
 
-    Of classes that is accuracy, or log-loss where nearly all rows are predicted as one class, so
-    that probabilities move and the class does not. Columns with the largest shares of the AGOP in
-    `found` come first, where the time is short.
+    Columns with the largest shares of the AGOP in `found` come first, where the time is short.
     """
     source, target = table.encoder.source_, table.target
     shares = dict(zip(found.columns, found.importances.tolist(), strict=True)) if found else {}
     blocks = blocks_of(source, groups, shares)
     y, units = table.y_test.astype(np.float64), table.units
-    rows = HeldRows(table.test, y, bool(target.classes), units, _one_class(fit.predictions))
+    said = fit.predictions
+    unsure = said is not None and said.probabilities is not None and of_one_class(said.values)
+    rows = HeldRows(table.test, y, bool(target.classes), units, unsure)
 
     def predict(X: Floats) -> Floats:
         said = predictions(fit.estimator, X, target)
@@ -67,13 +63,6 @@ def column_losses(
         return said.values if judged is None else judged
 
     return importances(fit.method.name, predict, rows, blocks, seconds, seed)
-
-
-def _one_class(said: Predictions | None) -> bool:
-    """Whether nearly all rows are predicted as one of several classes."""
-    if said is None or said.probabilities is None:
-        return False
-    return np.bincount(said.values.astype(np.intp)).max() > (1 - FEW) * len(said.values)
 
 
 def fold(values: Floats, source: tuple[str, ...], columns: tuple[str, ...]) -> Floats:

@@ -199,6 +199,8 @@ class FirstStep:
 
 #: What remarks say of columns that alone explain the target.
 NEARLY_ALL = "nearly all of"
+#: What remarks say of rows whose copies are on both sides of the split.
+TOO_GOOD = "scores may be too good for rows that are new"
 
 
 @dataclass(frozen=True)

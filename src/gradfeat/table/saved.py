@@ -49,7 +49,7 @@ def save(model: Saved, path: str | os.PathLike[str]) -> None:
     ...     load(f"{folder}/m.gradfeat").predict(X).shape
     (8,)
     """
-    if not callable(getattr(model, "to_contents", None)):
+    if not callable(getattr(type(model), "to_contents", None)):  # of a class, too
         raise ModelFileError(
             f"A {type(model).__name__} is not gradfeat's and is not saved: fit it in a TableModel."
         )

@@ -35,7 +35,7 @@ from gradfeat.table.leaks import (
     names_of,
 )
 from gradfeat.table.reading.plan import cell_text
-from gradfeat.table.results import ColumnGroup, ColumnNote
+from gradfeat.table.results import TOO_GOOD, ColumnGroup, ColumnNote
 from gradfeat.table.row_sample import RowSample, column_of, frame_hash, is_numbers
 from gradfeat.table.sums import about_sums
 
@@ -131,8 +131,7 @@ def _about_rows_behind(
         return []
     return [
         f"{percent(share)} of the rows are copies of others in every column but "
-        f"{names_of(left_out)}: some are learned from and some tested on, so that scores may be "
-        "too good for rows that are new."
+        f"{names_of(left_out)}: some are learned from and some tested on, so that {TOO_GOOD}."
     ]
 
 
@@ -156,7 +155,7 @@ def about_equal_rows(sample: RowSample) -> list[str]:
         return []
     return [
         f"{percent(share)} of the rows are {which} some are learned from and some tested on, so "
-        "that scores may be too good for rows that are new."
+        f"that {TOO_GOOD}."
     ]
 
 

@@ -28,6 +28,8 @@ FEWEST_ROWS, MOST_ROWS, SHUFFLES = 256, 2_000, 10
 WANTED = 3
 #: Rows that are predicted at once.
 AT_ONCE = 4_096
+#: Share of rows in all other classes below which they are predicted as nearly one.
+FEW = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,17 @@ class HeldRows:
         z = (self.y - self.y.mean()) / self.unit
         spread = W @ z**2 - (W @ z) ** 2 / total
         return np.where(spread > 0, spread, np.nan)
+
+
+def of_one_class(codes: Floats) -> bool:
+    """Whether nearly all rows are predicted as one class.
+
+    Log-loss judges them then: shuffles move their probabilities, and hardly one changes its class.
+
+    >>> of_one_class(np.array([0.0] * 19 + [1.0])), of_one_class(np.array([0.0, 1.0]))
+    (True, False)
+    """
+    return bool(np.unique(codes, return_counts=True)[1].max() > (1 - FEW) * len(codes))
 
 
 def importances(

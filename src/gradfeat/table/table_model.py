@@ -20,9 +20,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gradfeat.errors import ModelFileError
-from gradfeat.estimators.checks import classifies, gives_probabilities, probabilities
-from gradfeat.estimators.class_codes import refuse_missing_labels
-from gradfeat.estimators.container import Contents, as_bytes, write
+from gradfeat.estimators.checks import (
+    classifies,
+    finite_numbers,
+    gives_probabilities,
+    name_of,
+    probabilities,
+)
+from gradfeat.estimators.class_codes import given_labels
+from gradfeat.estimators.container import Contents, as_bytes
 from gradfeat.estimators.persistence import CLASSES, estimator_from
 from gradfeat.maths.ranges import one_of
 from gradfeat.rows.sources.tables import FrameTables
@@ -150,6 +156,7 @@ class TableModel(BaseEstimator):
     ) -> TableModel:
         self.encoder, self.estimator_, self.target = encoder, fitted, target
         self.classes = tuple(str(label) for label in labels)
+        self.__dict__.pop("classes_", None)  # of an earlier fit
         if len(labels):
             self.classes_ = labels
         self.feature_names_in_ = np.array(names, dtype=object)
@@ -177,16 +184,16 @@ class TableModel(BaseEstimator):
         """
         one_of(get_args(Transform), target_transform=self.target_transform)
         one_of(get_args(DateOrder), dates=self.dates)
-        if classifies(self.estimator):
-            refuse_missing_labels(y)
-        frame, values = as_frame(X), column_or_1d(y)
+        classes = classifies(self.estimator)
+        frame, values = as_frame(X), column_or_1d(given_labels(y) if classes else y)
         check_consistent_length(frame, values)
         assert_all_finite(values, input_name="y")
-        labels, codes = np.zeros(0), values
-        if classifies(self.estimator):
+        if classes:
             check_classification_targets(values)
             labels, codes = np.unique(values, return_inverse=True)
-        target, classes = str(pd.Series(y).name or "y"), len(labels) > 0
+        else:
+            labels, codes = np.zeros(0), finite_numbers(values, "The target")
+        target = name_of(y)
         scale = target_scale(self.target_transform, target, codes.min(), classes)
         category = columns_named(as_names(self.category), [*frame.columns], "to read as levels")
         encoder = TableEncoder(as_names(self.missing), self.dates, category=category).fit(frame)
@@ -247,10 +254,7 @@ class TableModel(BaseEstimator):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities (n, K) of the classes, in the order of `classes_`.
-
-        There only where the estimator has them.
-        """
+        """Probabilities (n, K) in the order of `classes_`; only where the estimator has them."""
         return self._finite(X)
 
     @available_if(lambda model: callable(getattr(model.estimator, "decision_function", None)))
@@ -345,18 +349,12 @@ class TableModel(BaseEstimator):
         like = TextOptions.kept(self.about.get("text", {}))
         return replace(asked, wanted=(*self.encoder.columns_, *more), like=like)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to one file, completely or not at all.
-
-        Raises ModelFileError when the file cannot be written, or the estimator cannot be saved.
-        """
-        write(path, self.to_contents())
-
     def to_bytes(self) -> bytes:
         return as_bytes(self.to_contents())
 
     def to_contents(self) -> Contents:
         """Encoder, estimator, labels and scores, for saving: see :func:`gradfeat.save`."""
+        check_is_fitted(self)
         kind = label_kind(pd.Series(self.classes_)) if self.classes else "text"
         state: dict[str, Any] = {"target": self.target, "classes": list(self.classes)}
         state |= {"about": dict(self.about), "shift": self.scale.shift, "labels": kind}

@@ -229,7 +229,7 @@ def check_values(k: Kernel, name: str, bandwidth: float, X: Tensor) -> None:
     longest = X[X.norm(dim=1).argmax()][None]
     K = k(longest, torch.cat([longest, X[:1]])).double()
     scaled = float(longest.double().norm() / bandwidth)
-    size = torch.stack([K.abs().max(), torch.tensor(scaled).double() ** 4]).max()
+    size = torch.stack([K.abs().max(), torch.tensor(scaled, dtype=torch.float64) ** 4]).max()
     if not float(size) * len(X) < torch.finfo(X.dtype).max:
         raise ValueError(
             f"bandwidth is {bandwidth} and kernel {name!r}, whose values here "
