@@ -39,7 +39,7 @@ ROOMS: Final = {
     "figures": Room(1_700, 10),
     "interface": Room(1_300, 7),
     "lab": Room(3_650, 20),
-    "maths": Room(4_750, 32),
+    "maths": Room(4_800, 32),
     "models": Room(11_800, 70),
     "planning": Room(1_500, 11),
     "reports": Room(1_050, 4),

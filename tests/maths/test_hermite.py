@@ -305,3 +305,10 @@ def test_other_bad_input_is_refused() -> None:
         HermiteSeries((1.0,) * 302)
     with pytest.raises(ValueError, match="zero series"):
         HermiteSeries((0.0, 0.0)).normalised()
+
+
+@pytest.mark.parametrize("edge", [-0.000625, 0.14060836436951973, 0.3])
+def test_a_jump_beside_the_end_of_a_panel_is_found(edge):
+    """No node of a panel or of its halves is beyond these edges."""
+    found = hermite_coefficients(lambda z: (z > edge).astype(float), 0)[0]
+    assert found == pytest.approx(math.erfc(edge / math.sqrt(2)) / 2, abs=1e-11)

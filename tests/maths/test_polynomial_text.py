@@ -40,6 +40,8 @@ def test_directions_are_counted_in_the_order_of_their_numbers():
         ("", "cannot be read"),
         ("x1 +", "cannot be read"),
         ("2 x1", r"no \* in"),
+        ("0x1", r"no \* in '0x1'"),
+        ("0x1 + x2", r"no \* in '0x1'"),
         ("x0", "'x0' in it"),
         ("x1/x2", "numbers after / and"),
         ("x1/0", "division by 0"),

@@ -85,6 +85,25 @@ def test_steps_of_any_size_and_kinks_are_integrated(g, activation, mean, phi, et
     assert [found.signal, found.own] == pytest.approx(expected, abs=error)
 
 
+def _jumping(z):
+    return np.where(z > 1, 2.0, -1.0) + (z < -0.3)
+
+
+@pytest.mark.parametrize("rows", ["reused", "fresh"])
+def test_labels_that_jump_are_integrated(rows):
+    """Midpoints whose cells end at the jumps."""
+    s, z = np.ix_(np.arange(-7.995, 8, 0.01), np.arange(-7.9875, 8, 0.015))
+    weights = np.exp(-(s**2 + z**2) / 2)
+    weights /= weights.sum()
+    y, phi, eta = _jumping(s), 0.2, 4.0
+    c = y * (z > 0)
+    m, q, power = ((weights * c * part).sum() for part in (s, z, c))
+    A = (1 + eta * q) * z + eta * (m * s + (rows == "reused") * phi * c)
+    r = weights * y * ndtr(A / (eta * math.sqrt(phi * power)))
+    found = second_gradient(_jumping, ReLU(), phi, eta, rows=rows)
+    assert [found.signal, found.own] == pytest.approx([(r * s).sum(), (r * z).sum()], rel=1e-3)
+
+
 def test_odd_targets_are_seen_on_reused_rows_alone():
     for activation in (Tanh(), Erf()):
         assert abs(second_gradient(HE3, activation, 0.25, 2.0).overlap) > 0.3

@@ -174,3 +174,17 @@ def test_a_function_is_its_part_of_low_degree_and_noise():
     whole = Teacher.of_function(lambda z: np.sin(z[:, 0] + z[:, 1]), 2, 3, noise=0.3)
     assert float(whole.power) == pytest.approx((1 - math.exp(-4)) / 2 + 0.09)
     assert whole.linear == pytest.approx(math.sqrt(2) * math.exp(-1))
+
+
+@pytest.mark.parametrize("edge", [0.0, 0.3, 1.0])
+def test_a_step_function_has_its_own_coefficients(edge):
+    step = Teacher.of_function(lambda z: (z[:, 0] > edge).astype(float), 1, 2)
+    density = math.exp(-(edge**2) / 2) / math.sqrt(2 * math.pi)
+    tail = math.erfc(edge / math.sqrt(2)) / 2
+    assert step.coefficients == pytest.approx((tail, density, edge * density / 2), abs=1e-9)
+    assert float(step.power) == pytest.approx(tail)
+
+
+def test_a_jump_in_several_directions_is_refused():
+    with pytest.raises(ValueError, match="of 2 directions has Hermite coefficients that differ"):
+        Teacher.of_function(lambda z: np.sign(z[:, 0] * z[:, 1]), 2, 3)

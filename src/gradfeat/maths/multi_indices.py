@@ -114,10 +114,14 @@ def row_values(f: RealFunctionOfRows, z: np.ndarray) -> np.ndarray:
     return values
 
 
+def default_nodes(r: int, k_max: int) -> int:
+    """Nodes an axis where none are asked for."""
+    return max(min(_MOST_NODES, int(MAX_POINTS ** (1 / r) + 1e-9)), k_max + 1)
+
+
 def _nodes(r: int, k_max: int, n_nodes: int | None) -> int:
     """Nodes an axis, refused below k_max + 1 and where the grid has more than `MAX_POINTS`."""
-    fitting = int(MAX_POINTS ** (1 / r) + 1e-9)
-    n = max(min(_MOST_NODES, fitting), k_max + 1) if n_nodes is None else n_nodes
+    n = default_nodes(r, k_max) if n_nodes is None else n_nodes
     if n <= k_max:
         raise ValueError(
             f"A rule of {n} nodes was asked for at degree {k_max}; give at least {k_max + 1}."

@@ -41,14 +41,13 @@ def polynomial(text: str) -> MultiHermite:
         raise reader.refused(f"{len(text):,} letters and {len(axes)} directions", at_most)
     if not re.fullmatch(r"[\w\s.+*/^()-]*", text, re.ASCII):
         raise reader.refused("other signs in it", GRAMMAR)
+    if bare := _BARE.search(text):  # before Python reads 0x1 as the number 1
+        raise reader.refused(f"no * in {bare[0]!r}", GRAMMAR)
     try:
         with np.errstate(all="ignore"):
             found = reader.read(ast.parse(text.strip().replace("^", "**"), mode="eval").body)
     except (SyntaxError, RecursionError, MemoryError):
-        bare = _BARE.search(text)
-        raise reader.refused(
-            f"no * in {bare[0]!r}" if bare else "what cannot be read", GRAMMAR
-        ) from None
+        raise reader.refused("what cannot be read", GRAMMAR) from None
     if not max(map(abs, found.coefficients)) < LARGEST:
         raise reader.refused("very large coefficients", f"numbers below {LARGEST:g}")
     least = 1e-12 * math.sqrt(found.norm_squared())

@@ -16,8 +16,8 @@ from .activation_coefficients import blurred_coefficients
 
 #: Panels of 8 nodes for the target's input and for a neuron's pre-activation; nodes of label noise.
 _PANELS, _LABEL = (28, 20), 12
-#: Beyond it a normal variable is left out: 1e-18.
-_REACH = 9.0
+#: Beyond it a normal variable is left out: 1e-18. Points among which jumps of the target are found.
+_REACH, _GRID, _HALVINGS = 9.0, 1_801, 45
 #: Steps of A: in the scale of sigma' and in the noise's; how many are even before they widen.
 _STEP, _SHARE, _EVEN = 0.1, 0.125, 50
 #: Where functions of h change on a scale of 1, however large the noise is.
@@ -66,8 +66,8 @@ def second_gradient(
     exponent does not ask (`gradfeat.theory.generative_exponent`). On fresh rows y enters once, and
     an information exponent of 2 or more leaves overlap 0, of order d^{-1/2} at a finite d.
 
-    `g`, `noise`: y = g(s) + noise eps; `phi`: d/n; `eta`: step size times the neuron's a, of either
-    sign.
+    `g`, `noise`: y = g(s) + noise eps, where g may jump; `phi`: d/n; `eta`: step size times the
+    neuron's a, of either sign.
     Raises ValueError where one of them cannot be.
     Regime: n, d -> infinity with d/n -> phi; |w| = 1, w.u -> 0, eta = Theta(1), residual y (a head
     too small to answer).
@@ -83,7 +83,7 @@ def second_gradient(
     0.0
     """
     _checked(phi, eta, noise, rows)
-    s, z, eps, weights = _rule(noise, activation)
+    s, z, eps, weights = _rule(g, noise, activation)
     y = _labels(g, s) + noise * eps
     c = y * activation.derivative_values(z)
     m, q, power = (float((weights * c * other).sum()) for other in (s, z, c))
@@ -136,17 +136,34 @@ def step_outliers(alpha_1: float, alpha_2: float) -> float:
 
 
 def _rule(
-    noise: float, activation: Activation
+    g: RealFunction, noise: float, activation: Activation
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Float[np.ndarray, "s z e"]]:
     """Nodes of s, of z and of the label noise, for products of all, and their weights."""
     rules = [
-        _panels(_PANELS[0], (0.0,)),
+        _panels(_PANELS[0], (0.0, *_jumps(g))),
         _panels(_PANELS[1], activation.breakpoints or (0.0,)),
         gauss_hermite(_LABEL if noise else 1),
     ]
     s, z, eps = np.ix_(*(nodes for nodes, _ in rules))
     ws, wz, we = np.ix_(*(weights for _, weights in rules))
     return s, z, eps, ws * wz * we
+
+
+def _jumps(g: RealFunction) -> np.ndarray:
+    """Where g jumps: parts of a grid that keep their difference, however often they are halved."""
+    grid = np.linspace(-_REACH, _REACH, _GRID)
+    values = _labels(g, grid)
+    left, right, low, high = grid[:-1], grid[1:], values[:-1], values[1:]
+    least = 1e-6 * np.ptp(values)
+    for _ in range(_HALVINGS):
+        kept = np.abs(high - low) > least
+        left, right, low, high = left[kept], right[kept], low[kept], high[kept]
+        middle = (left + right) / 2
+        at = _labels(g, middle)
+        first = np.abs(at - low) > np.abs(high - at)
+        left, right = np.where(first, left, middle), np.where(first, middle, right)
+        low, high = np.where(first, low, at), np.where(first, at, high)
+    return right
 
 
 def _panels(count: int, breakpoints: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:

@@ -11,12 +11,15 @@ import numpy as np
 from numpy.polynomial import hermite_e
 from numpy.typing import ArrayLike
 
-from ..maths.hermite import HermiteSeries, root_factorials
+from ..maths.hermite import HermiteSeries, hermite_coefficients, root_factorials
 from ..maths.multi_hermite import MultiHermite
+from ..maths.multi_indices import default_nodes
 from ..maths.ranges import not_negative
 
 #: Terms of a target whose square is formed in a second or so.
 MOST_TERMS = 300
+#: Difference of Hermite coefficients by two rules from which on a function has not settled.
+MOST_UNSETTLED = 1e-3
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,29 @@ class Teacher:
     ) -> Teacher:
         """f (p, r) -> (p,) of r directions: its part up to `degree`, with the rest as noise.
 
+        Raises ValueError where f is not finite, or has kinks or jumps in several directions, across
+        which a product rule does not settle.
+
         >>> sine = Teacher.of_function(lambda z: np.sin(z[:, 0]), 1, 5)
         >>> round(float(sine.power), 6), round(float(sine.target_power), 6)  # (1 - e^-2)/2
         (0.432332, 0.432258)
         """
         not_negative(noise=noise)
-        held = MultiHermite.from_function(f, r, degree)
-        whole = float(MultiHermite.from_function(lambda z: f(z) ** 2, r, 0).tensor(0))
+        if r == 1:  # panels that end where f jumps
+            series = HermiteSeries.from_function(lambda z: f(z[:, None]), degree)
+            held = MultiHermite.from_series(series)
+            whole = float(hermite_coefficients(lambda z: f(z[:, None]) ** 2, 0)[0])
+        else:
+            held = MultiHermite.from_function(f, r, degree)
+            whole = float(MultiHermite.from_function(lambda z: f(z) ** 2, r, 0).tensor(0))
+            fewer = MultiHermite.from_function(f, r, degree, default_nodes(r, degree) - 1)
+            off = math.sqrt((held + fewer * -1.0).norm_squared())
+            if off > MOST_UNSETTLED * math.sqrt(held.norm_squared()):
+                raise ValueError(
+                    f"The function of {r} directions has Hermite coefficients that differ by"
+                    f" {off:.2g} between two rules of quadrature, as kinks and jumps do: give its"
+                    " Hermite series."
+                )
         return Teacher(held, math.sqrt(noise**2 + max(whole - held.norm_squared(), 0.0)))
 
     @cached_property
