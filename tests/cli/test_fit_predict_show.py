@@ -12,10 +12,10 @@ import pytest
 
 from cli.tables import QUICK, classes, gradfeat, quantity, results, written
 from gradfeat.cli import app, guarded
-from gradfeat.drawing.numbers import number
 from gradfeat.table.methods import METHODS
 from gradfeat.table.read import read_table
 from gradfeat.table.saved import load, load_table_model
+from gradfeat.wording import number
 
 # The order of sums differs with the number of rows; a kernel sum of 45 terms is off by less.
 ROUNDING = 1e-10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradfeat.drawing.numbers import count, listed, number
+from gradfeat.wording import counted, listed, number
 
 
 def test_words_for_numbers():
@@ -10,4 +10,4 @@ def test_words_for_numbers():
     assert number(float("-inf")) == "−∞"
     assert listed([]) == ""
     assert listed(["a", "b", "c"]) == "a, b and c"
-    assert (count(1, "class"), count(2_000, "class")) == ("1 class", "2,000 classes")
+    assert (counted(1, "class"), counted(2_000, "class")) == ("1 class", "2,000 classes")

@@ -39,7 +39,7 @@ BOUNDARIES: Final[dict[str, str]] = {
     "estimators/slopes.py:model_slopes": "users give models of any library",
     "estimators/slopes.py:numeric_table": "users give tables of any library",
     "interface/open.py:given": "users give paths, and tables of any library",
-    "rows/sources/words.py:as_names": "users give one name or several",
+    "wording.py:as_names": "users give one name or several",
     "interface/open.py:refuse_types": "users give values of any type",
     "table/read.py:as_frame": "users give tables of any library",
     "estimators/slopes.py:pandas_or_same": "users give tables of any library",

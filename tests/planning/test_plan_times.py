@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -24,7 +25,7 @@ from gradfeat.planning.traffic import (
     matrix_bytes,
     traffic_of,
 )
-from gradfeat.rows.sources.words import held_piece
+from gradfeat.rows.source import Piece
 from gradfeat.rows.tree import segmented
 from gradfeat.table import row_sample
 
@@ -98,7 +99,7 @@ def test_a_wide_head_on_few_rows_is_bound_by_the_driver():
 def test_traffic_follows_the_rule_of_the_engine(pieces, workers):
     job = replace(BASE, rows=pieces * BASE.piece_rows, workers=workers)
     found = traffic_of(job, rehearsed(job).passes(job)[-1])
-    segments = list(segmented(iter([held_piece(())] * pieces), 0, found.level))
+    segments = list(segmented(iter([Piece("none", partial(iter, ()))] * pieces), 0, found.level))
     assert found.folds == len(segments)
     assert found.tasks == 1 + found.folds
     assert found.merges == pieces - 1

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradfeat.drawing.numbers import number, percent
 from gradfeat.figures.comparison import span
 from gradfeat.reports.fit import contents
 from gradfeat.reports.words import answer as answer_of
 from gradfeat.table.results import Remark
+from gradfeat.wording import number, percent
 from reports.factory import HOSTILE, METHODS, VARIANTS, regression
 from reports.pages import each, page_of, parse, plain, render, source, squeezed, words
 

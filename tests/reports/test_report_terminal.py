@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from gradfeat.drawing.numbers import number, text_table
 from gradfeat.figures.comparison import span
 from gradfeat.reports import terminal_table
 from gradfeat.reports.words import answer, first_step_number, outcome
 from gradfeat.table.results import ColumnLoss, Interval, Remark
 from gradfeat.table.row_sample import RowSample
 from gradfeat.table.screening import about_equal_rows
+from gradfeat.wording import number, text_table
 from reports.factory import VARIANTS
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from functools import partial
 from hashlib import sha256
 
 import pytest
@@ -16,7 +17,7 @@ from gradfeat.maths.activations import ReLU
 from gradfeat.maths.blocks import Block
 from gradfeat.maths.statistics.gradient_sums import FirstLayerGradient
 from gradfeat.maths.statistics.moments import Moments
-from gradfeat.rows.sources.words import held_piece
+from gradfeat.rows.source import Piece
 from gradfeat.rows.tree import Segment, fold_segment, segmented
 from gradfeat.rows.wire import dumps, loads, pack_folded, segment_bytes, unpack_folded
 
@@ -34,7 +35,7 @@ print(sha256(dumps(FirstLayerGradient(W, W[:, 0], W[:, :1], ReLU()), "it")).hexd
 def test_a_view_is_sent_without_the_rows_around_it():
     X = torch.randn(10_000, 5).double()
     block = Block(X[:10], X[:10, :1], X[:10, 0])
-    data = segment_bytes(Segment(0, (held_piece([block]),)), parallel=False)
+    data = segment_bytes(Segment(0, (Piece("rows", partial(iter, [block])),)), parallel=False)
     assert len(data) < 10 * 7 * 8 + 2000
     (back,) = loads(data, "it").pieces[0].read()
     assert torch.equal(back.X, block.X)

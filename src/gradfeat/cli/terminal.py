@@ -21,10 +21,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 
-from gradfeat.drawing.numbers import finite
 from gradfeat.errors import TableError
 from gradfeat.maths.files import check_file, check_folder
 from gradfeat.maths.limits import Deadline, within
+from gradfeat.wording import finite
 
 if TYPE_CHECKING:
     from gradfeat.interface.compare import Comparison

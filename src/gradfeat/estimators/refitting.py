@@ -14,7 +14,7 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted
 from ..models.head import RidgeHead, transfer
 from ..models.predictors import TwoLayer
 from ..models.search.search import head_used
-from ..rows.sources.words import listing
+from ..wording import listing
 from .base import FeatureModel
 from .checks import given_names, row_weights, seed_from, to_numpy
 from .training import Training, in_memory_training

@@ -17,10 +17,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import count, listed, number, percent
 from gradfeat.drawing.style import BLUE, GREEN, VERMILLION, Mark
 from gradfeat.figures.captioned import CaptionedFigure
-from gradfeat.rows.sources.words import partly
 from gradfeat.table.results import (
     ColumnLoss,
     Family,
@@ -30,6 +28,7 @@ from gradfeat.table.results import (
     MethodResult,
 )
 from gradfeat.table.scores import merit
+from gradfeat.wording import counted, listed, number, partly, percent
 
 FAMILIES: Final[dict[Family, Mark]] = {
     "learned": Mark("learned features", VERMILLION, "D"),
@@ -139,7 +138,7 @@ def comparison_figure(report: FitReport) -> CaptionedFigure:
 def _caption(report: FitReport) -> str:
     known = any(span(next(iter(m.scores.values()))) for m in ranked(report.methods))
     bar = ", the bar its 95 % interval" if known else ""
-    rows = count(report.n_test, "test row")
+    rows = counted(report.n_test, "test row")
     read = f"Each point is a method's score on the same {rows}{bar}."
     best = best_method(report)
     found = [f"{marked(best)} leads with {first_score(best)}."] if best else []
@@ -273,7 +272,7 @@ def losses_figure(found: Importances, label: str) -> CaptionedFigure:
     more = " Columns that are strongly correlated are shuffled together." if groups else ""
     caption = (
         f"By how much the {found.score} of {label} {found.worse} where a column of "
-        f"{count(found.rows, 'test row')} is shuffled and all others stay as they are, with 95 % "
+        f"{counted(found.rows, 'test row')} is shuffled and all others stay as they are, with 95 % "
         f"intervals. {said}{more}{_why_log_loss(found)}"
     )
     return CaptionedFigure("losses", partial(losses, found), caption)

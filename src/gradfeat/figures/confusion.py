@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import count, percent
 from gradfeat.drawing.style import class_codes
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import label_of
 from gradfeat.table.results import FitReport
+from gradfeat.wording import counted, percent
 
 MAX_CLASSES = 20
 
@@ -30,7 +30,8 @@ def confusion_caption(report: FitReport) -> str:
     right = percent(counts.trace() / counts.sum())
     read = (
         "Each line of cells shows what one true class was predicted as; the diagonal is right. "
-        f"{label_of(report, report.best)} is right in {right} of {count(report.n_test, 'test row')}"
+        f"{label_of(report, report.best)} is right in {right} of "
+        f"{counted(report.n_test, 'test row')}"
     )
     wrong = counts - np.diag(np.diag(counts))
     if not wrong.any():
@@ -39,7 +40,7 @@ def confusion_caption(report: FitReport) -> str:
     share = percent(float(row_shares(counts)[i, j]))
     return (
         f"{read}; the most frequent confusion is {report.classes[i]} taken for "
-        f"{report.classes[j]} ({count(int(wrong[i, j]), 'row')}, {share} of that class)."
+        f"{report.classes[j]} ({counted(int(wrong[i, j]), 'row')}, {share} of that class)."
     )
 
 

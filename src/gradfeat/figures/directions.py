@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import count, listed, percent, plain, signed
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import SLOPE, with_interval
 from gradfeat.table.diagnosis import FoundDirections
 from gradfeat.table.results import Directions, Interval
+from gradfeat.wording import counted, listed, percent, plain, signed
 
 SHOWN, NAME = 12, 22  # bars, and letters in a line of a name
 WEIGHT = "weight (standardised columns, sign matters)"
@@ -45,7 +45,7 @@ def direction(directions: Directions, index: int = 0, *, ax: Axes | None = None)
     names = [style.wrapped(bars.names[i], NAME) for i in top]
     values, signed = weights[top], [bars.signed[i] for i in top]
     if len(rest):
-        names.append(f"{count(len(rest), 'other')} together")
+        names.append(f"{counted(len(rest), 'other')} together")
         values, signed = np.append(values, np.linalg.norm(weights[rest])), [*signed, False]
     title = f"Direction {index + 1}: what it adds up"
     return _signed_bars(names, values, title, WEIGHT, ax, signed)
@@ -159,7 +159,7 @@ def _largest(columns: tuple[str, ...], values: np.ndarray) -> tuple[list[str], n
     names = [style.wrapped(columns[i], NAME) for i in top]
     if not len(rest):
         return names, values[top]
-    names.append(f"sum of {count(len(rest), 'other')}")
+    names.append(f"sum of {counted(len(rest), 'other')}")
     return names, np.append(values[top], values[rest].sum())
 
 

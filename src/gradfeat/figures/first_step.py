@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import count, percent
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import span
 from gradfeat.figures.directions import column_weights, order, weight
 from gradfeat.table.results import FirstStep, Part
+from gradfeat.wording import counted, percent
 
 #: Directions drawn, and columns that name each.
 DIRECTIONS, NAMED = 8, 3
@@ -29,7 +29,7 @@ def first_step_figure(found: FirstStep) -> CaptionedFigure:
     """Masses of all directions, and of the neurons that point along none."""
     caption = (
         "Before any training, each neuron of a wide random network is asked which way its first "
-        f"gradient points{_each(found)}, over {count(found.rows, 'training row')}. A bar is the "
+        f"gradient points{_each(found)}, over {counted(found.rows, 'training row')}. A bar is the "
         f"share of {asked(found)} that agree on one direction (up to sign), with its 95 % "
         "interval. Shuffled targets, which say nothing about the inputs, have a bar beyond the "
         f"dashed line in at most 5 % of cases. Of all, {percent(found.short)} are too short to "

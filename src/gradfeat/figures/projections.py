@@ -10,7 +10,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import number, percent
 from gradfeat.drawing.style import (
     Bins,
     bin_labels,
@@ -26,6 +25,7 @@ from gradfeat.drawing.style import (
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import label_of
 from gradfeat.table.results import FitReport
+from gradfeat.wording import number, percent
 
 X_LABEL = "projection on direction 1 (standard units)"
 #: Classes with a curve.

@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import count, listed, number, percent
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import inside_whole, span
 from gradfeat.table.diagnosis import Curvature, DegreeFinding, DiagnosisReport, Shares
 from gradfeat.table.results import Interval
+from gradfeat.wording import counted, listed, number, percent
 
 DEGREE_NAMES = {1: "linear", 2: "quadratic", 3: "cubic", 4: "of degree 4"}
 
@@ -29,8 +29,8 @@ def degrees_figure(found: DiagnosisReport) -> CaptionedFigure:
         "taken out; for Gaussian inputs it estimates a share of the variance, for others it is "
         "evidence and no share. Grey is what shuffled and sign-flipped targets give; a point "
         "counts above the bar, which keeps the chance of any signal where there is none to "
-        f"{percent(found.level)}. {words} With {count(found.n_inputs, 'input')} and "
-        f"{count(found.n_tested, 'row')} a strength below {number(blind.visible_from)} at degree "
+        f"{percent(found.level)}. {words} With {counted(found.n_inputs, 'input')} and "
+        f"{counted(found.n_tested, 'row')} a strength below {number(blind.visible_from)} at degree "
         f"{blind.degree} would not be seen."
     )
     return CaptionedFigure("degrees", partial(degrees, found.degrees), caption)
@@ -113,9 +113,9 @@ def variance_parts_figure(found: Shares) -> CaptionedFigure:
     caption = (
         "What a linear model explains of rows it has not seen, what quadratic terms add, and what "
         "a flexible model (a recursive feature machine) adds to both; lines are 95 % bootstrap "
-        f"intervals over {count(found.rows, 'row')} in {found.folds} folds. Together they explain "
-        f"{inside_whole(found.total.estimate)} ({span(found.total, inside_whole)}); the rest is "
-        "noise, or beyond these models and rows."
+        f"intervals over {counted(found.rows, 'row')} in {found.folds} folds. Together they "
+        f"explain {inside_whole(found.total.estimate)} ({span(found.total, inside_whole)}); the "
+        "rest is noise, or beyond these models and rows."
     )
     return CaptionedFigure("shares", partial(variance_parts, found), caption)
 

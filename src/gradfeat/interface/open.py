@@ -19,7 +19,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gradfeat.drawing.numbers import count
 from gradfeat.errors import SourceError, TableError
 from gradfeat.maths.limits import Deadline, available_memory, readable
 from gradfeat.maths.ranges import within
@@ -33,11 +32,11 @@ from gradfeat.rows.sources.files import PACKED_ENDINGS
 from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS, tables
 from gradfeat.rows.sources.tables import FrameTables, Tables, held
 from gradfeat.rows.sources.text_options import TextOptions, text_options
-from gradfeat.rows.sources.words import as_names, layout_sentence, listing
 from gradfeat.table.methods import JOBS, SECONDS, SEEDS, WIDTH, WIDTHS
 from gradfeat.table.read import as_frame
 from gradfeat.table.request import Request, Steps
 from gradfeat.table.results import Remark
+from gradfeat.wording import as_names, counted, layout_sentence, listing
 
 #: Values of a table that are read at once, by each thread or process.
 PIECE_NUMBERS = 2**22
@@ -110,16 +109,16 @@ class RunOptions:
                 jobs = self.jobs or Threads().n
                 with local_cluster(jobs) as client:
                     engine = DaskEngine(cluster=client, report=report, checkpoint=kept)
-                    yield engine, f"a Dask cluster of {count(jobs, 'process')} on this machine"
+                    yield engine, f"a Dask cluster of {counted(jobs, 'process')} on this machine"
             case RunOptions(dask=str(address)):
                 engine = DaskEngine(cluster=address, report=report, checkpoint=kept)
                 yield engine, f"Dask at {address}"
             case RunOptions(jobs=int(jobs)):
                 with Pool(jobs=jobs, report=report, checkpoint=kept) as pool:
-                    yield pool, count(jobs, "process")
+                    yield pool, counted(jobs, "process")
             case _:
                 threads = Threads(report=report, checkpoint=kept)
-                yield threads, count(threads.n, "thread")
+                yield threads, counted(threads.n, "thread")
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +141,11 @@ class UserTable:
 
     def in_words(self, table: Tables, target: str, why: str) -> str:
         """``t.csv: 240 rows, 7 columns; target y``."""
-        rows = "rows not counted yet" if table.rows is None else count(table.rows, "row")
-        pieces = "" if table.count is None else f" in {count(table.count, 'piece')}"
+        rows = "rows not counted yet" if table.rows is None else counted(table.rows, "row")
+        pieces = "" if table.count is None else f" in {counted(table.count, 'piece')}"
         how = f"streamed{pieces}: {why}" if why else f"target {target}"
         layout = f". {layout_sentence(table.remarks)}" if table.remarks else ""
-        return f"{self.name}: {rows}, {count(len(table.names), 'column')}; {how}{layout}"
+        return f"{self.name}: {rows}, {counted(len(table.names), 'column')}; {how}{layout}"
 
     def call(self, function: Callable[..., Any], options: Mapping[str, Any]) -> str:
         """How Python has the same again: the call, with the options that are not the defaults.

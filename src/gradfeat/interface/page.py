@@ -28,13 +28,13 @@ from matplotlib.axes import Axes
 from rich.console import Console, RenderableType
 
 from gradfeat.drawing import style
-from gradfeat.drawing.numbers import finite, percent, seconds
 from gradfeat.figures.captioned import CaptionedFigure, PageFigures, figures_in
 from gradfeat.maths.files import refused, replace_file, replace_files
 from gradfeat.maths.limits import deadline_passed, tell
 from gradfeat.rows.checkpoint import Checkpoint
 from gradfeat.table.diagnosis import DiagnosisReport
 from gradfeat.table.results import FitReport
+from gradfeat.wording import finite, percent, seconds
 
 ReportT = TypeVar("ReportT", FitReport, DiagnosisReport)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradfeat.drawing.numbers import count, listed, number, percent
 from gradfeat.figures.comparison import inside_whole, span
 from gradfeat.figures.directions import loadings_figure
 from gradfeat.figures.signal import (
@@ -21,6 +20,7 @@ from gradfeat.table.diagnosis import (
     Share,
 )
 from gradfeat.table.results import Interval
+from gradfeat.wording import counted, listed, number, percent
 
 #: Share of the variance that may be hidden from which it cannot be told whether it is there.
 WORTH_NAMING = 0.05
@@ -48,7 +48,7 @@ def signal_sentence(found: DiagnosisReport) -> str:
         tested = listed([str(one.degree) for one in found.degrees])
         words = (
             f"There is no evidence of a signal about {found.target} at degrees {tested} in "
-            f"{count(found.n_tested, 'row')}"
+            f"{counted(found.n_tested, 'row')}"
         )
         if _open(found):
             linear, quadratic = (percent(one.visible_from) for one in found.degrees[:2])
@@ -126,9 +126,8 @@ def directions_sentence(found: DiagnosisReport) -> str:
     if directions.number == 0:
         return "no direction of the inputs stands out"
     verb = "stands" if directions.number == 1 else "stand"
-    words = (
-        f"{count(directions.number, 'direction')} {verb} out of {count(found.n_inputs, 'input')}"
-    )
+    out_of = counted(found.n_inputs, "input")
+    words = f"{counted(directions.number, 'direction')} {verb} out of {out_of}"
     top = leading_columns(directions, 0)
     lead = "it moves" if directions.number == 1 else "the first moves"
     return f"{words}; {lead} with {listed(top)}" if top else words
@@ -211,8 +210,8 @@ def advice(found: DiagnosisReport) -> str:
         )
     if not bent and max(quadratic.share.high, higher.share.high) >= WORTH_NAMING:
         return (
-            f"Nothing beyond the linear part could be shown, and {count(found.n_tested, 'row')} do "
-            "not rule it out: gradfeat fit compares other models with a linear one on held-out "
+            f"Nothing beyond the linear part could be shown, and {counted(found.n_tested, 'row')} "
+            "do not rule it out: gradfeat fit compares other models with a linear one on held-out "
             "rows."
         )
     if not bent:
@@ -272,7 +271,7 @@ DRAWN = 4
 
 def rows_sentence(found: DiagnosisReport) -> str:
     """``t.csv: 721 rows used, in 23 whitened inputs.``"""
-    return f"{found.data}: {used(found)}, in {count(found.n_inputs, 'whitened input')}."
+    return f"{found.data}: {used(found)}, in {counted(found.n_inputs, 'whitened input')}."
 
 
 def used(found: DiagnosisReport) -> str:
@@ -281,8 +280,8 @@ def used(found: DiagnosisReport) -> str:
     Only rows with a target count.
     """
     if found.n_tested == found.n_rows:
-        return f"{count(found.n_tested, 'row')} used"
-    return f"{found.n_tested:,} of {count(found.n_rows, 'row')} used"
+        return f"{counted(found.n_tested, 'row')} used"
+    return f"{found.n_tested:,} of {counted(found.n_rows, 'row')} used"
 
 
 def contents(found: DiagnosisReport) -> dict[str, object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradfeat.drawing.numbers import MISSING, listed, number, percent, seconds
 from gradfeat.figures.captioned import CaptionedFigure
 from gradfeat.figures.comparison import (
     FAMILIES,
@@ -40,6 +39,7 @@ from gradfeat.maths.gradients import EFFECTIVE_SHARE
 from gradfeat.reports import words
 from gradfeat.reports.words import shares_of_slope
 from gradfeat.table.results import Directions, FitReport, Importances, Interval, MethodResult
+from gradfeat.wording import MISSING, listed, number, percent, seconds
 
 #: Pairs in the list of confusions that stands for a matrix too large to read.
 WORST = 20

@@ -12,7 +12,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gradfeat.drawing.numbers import count, listed, number, percent, seconds, text_table
 from gradfeat.figures.comparison import (
     SLOPE,
     best_method,
@@ -47,6 +46,7 @@ from gradfeat.table.results import (
 )
 from gradfeat.table.scores import FEWEST_TEST_ROWS
 from gradfeat.table.verdict import about_classes, below_chance, beyond_chance
+from gradfeat.wording import counted, listed, number, percent, seconds, text_table
 
 #: Directions of a first step that are described, and that get a figure of their own.
 TOLD = 3
@@ -57,8 +57,8 @@ HALF = 0.5
 def rows_sentence(report: FitReport) -> str:
     """``t.csv: 240 rows, 4 input columns; 60 of 240 rows held out: by ...``."""
     pieces = report.streaming and report.streaming.pieces
-    streamed = f", streamed in {count(pieces, 'piece')}" if pieces else ""
-    size = f"{count(report.n_rows, 'row')}, {count(len(report.columns), 'input column')}"
+    streamed = f", streamed in {counted(pieces, 'piece')}" if pieces else ""
+    size = f"{counted(report.n_rows, 'row')}, {counted(len(report.columns), 'input column')}"
     return f"{report.data}: {size}{streamed}; {report.split}."
 
 
@@ -201,7 +201,7 @@ def first_step_number(found: FirstStep) -> str:
     n = len(found.mass)
     more = f", and may find {n - sure} more" if 0 < sure < n else ""
     verb = "would" if sure else "may"
-    return f"A first gradient step {verb} find {count(sure or n, 'direction')}{more}"
+    return f"A first gradient step {verb} find {counted(sure or n, 'direction')}{more}"
 
 
 def _columns(found: FirstStep, k: int) -> str:
@@ -254,10 +254,10 @@ def streaming_sentence(report: FitReport, found: Streaming) -> str:
     """Pieces, who computed, how long all passes took, and what was held."""
     taken = [each for each in found.passes if each.rows]
     sampled = any(method.sampled for method in report.methods)
-    pieces = f"in {count(found.pieces, 'piece')} " if found.pieces else ""
+    pieces = f"in {counted(found.pieces, 'piece')} " if found.pieces else ""
     return (
         f"The rows were not held in memory but streamed {pieces}by {found.engine}: "
-        f"{count(len(taken), 'pass')} in {seconds(sum(each.seconds for each in taken))}. "
+        f"{counted(len(taken), 'pass')} in {seconds(sum(each.seconds for each in taken))}. "
         f"Columns are encoded and settings chosen by a sample of {found.sample:,} training rows; "
         f"every fit is to all {report.n_train:,}"
         f"{', but for those marked as of a sample' if sampled else ''}."

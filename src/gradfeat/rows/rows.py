@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import torch
@@ -19,7 +19,6 @@ from .engine import Engine
 from .in_process import Threads
 from .source import Columns, Piece
 from .sources.numeric import NumericSource, digest, numbered
-from .sources.words import held_piece
 
 Result = TypeVar("Result")
 
@@ -173,7 +172,7 @@ class BlockSource(NumericSource):
         return f"block {digest([self.block.X, self.block.y, self.block.w])}"
 
     def pieces(self) -> Iterator[Piece[Block]]:
-        yield held_piece([self.block])
+        yield Piece("rows in memory", partial(iter, [self.block]))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from gradfeat.maths.limits import quickest_threads
 from gradfeat.maths.ranges import usable_device
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.rows.sources.words import partly
 from gradfeat.table.fitting import Fitted, MethodTime, fit_method
 from gradfeat.table.interpret import column_losses, directions, first_step
 from gradfeat.table.methods import Method, chosen_methods
@@ -40,6 +39,7 @@ from gradfeat.table.split import number_of
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import unread_sentence
 from gradfeat.table.verdict import about_classes, beyond_chance, verdict
+from gradfeat.wording import partly
 
 #: Of the time of a comparison, for what the model loses where columns are shuffled.
 SHUFFLING_SHARE = 0.1

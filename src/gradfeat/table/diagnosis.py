@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from gradfeat.drawing.numbers import percent
 from gradfeat.table.results import ColumnNote, Interval, Remark
+from gradfeat.wording import percent
 
 #: Of fewer groups too few patterns of signs differ for the tests to pass their level by.
 FEWEST_UNITS = 12

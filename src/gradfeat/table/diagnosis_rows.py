@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gradfeat.diagnostics.hermite_degrees import feature_count
-from gradfeat.drawing.numbers import count, listed, percent
 from gradfeat.errors import TableError
 from gradfeat.estimators.training import ranks, row_hashes
 from gradfeat.maths.statistics.moments import principal_whitening
@@ -30,6 +29,7 @@ from gradfeat.table.screening import screen
 from gradfeat.table.split import numbered, parse_groups, parse_time, stretches, time_blocks
 from gradfeat.table.target import Target
 from gradfeat.table.unread import unread_sentence
+from gradfeat.wording import counted, listed, percent
 
 Floats = NDArray[np.float64]
 
@@ -165,7 +165,7 @@ def diagnosis_rows(table: Tables, request: Request, engine: Engine | None = None
     who = request.group_column
     if n < FEWEST_ROWS:
         raise TableError(
-            f"The target {name!r} is known in {count(n, 'row')}, and a diagnosis needs "
+            f"The target {name!r} is known in {counted(n, 'row')}, and a diagnosis needs "
             f"at least {FEWEST_ROWS} to tell a signal from chance: give more rows."
         )
     sample = summary.sample

@@ -14,7 +14,6 @@ from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators.container import Contents
 from gradfeat.maths.unpacking import of_fields
 from gradfeat.rows.sources.tables import Cells, refuse_complex
-from gradfeat.rows.sources.words import in_another_case, listing
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan
 from gradfeat.table.reading.decide import (
@@ -40,6 +39,7 @@ from gradfeat.table.reading.plan import (
     level_text,
 )
 from gradfeat.table.results import ColumnNote, UnreadCells
+from gradfeat.wording import in_another_case, listing
 
 #: What a model file calls an encoder.
 KIND = "TableEncoder"

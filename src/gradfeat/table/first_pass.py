@@ -18,7 +18,6 @@ from gradfeat.errors import TableError
 from gradfeat.maths.blocks import Statistic, collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Cells, FrameTables, Tables, held, unlike
-from gradfeat.rows.sources.words import columns_named, layout_sentence
 from gradfeat.table.other_rows import other_rows
 from gradfeat.table.reading.masked import MaskedTables, about_nowhere, declared
 from gradfeat.table.reading.plan import as_text, content
@@ -55,6 +54,7 @@ from gradfeat.table.target_reading import (
     rare_reading,
     target_reading,
 )
+from gradfeat.wording import columns_named, layout_sentence
 
 
 @dataclass(frozen=True, eq=False)

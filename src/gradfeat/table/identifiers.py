@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.drawing.numbers import listed, number, percent
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.leaks import FEWEST_ROWS, LEVELS, MOST_ROWS, RARELY, between, names_of
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.results import ColumnNote
 from gradfeat.table.row_sample import column_of, is_numbers
+from gradfeat.wording import listed, number, percent
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.drawing.numbers import listed, percent
 from gradfeat.table.results import NEARLY_ALL
 from gradfeat.table.row_sample import is_numbers
+from gradfeat.wording import listed, percent
 
 Floats = NDArray[np.float64]
 

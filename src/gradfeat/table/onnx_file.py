@@ -24,12 +24,12 @@ from gradfeat.models.base import Predictor
 from gradfeat.models.predictors import KernelMachine, TwoLayer, apply_metric
 from gradfeat.models.stacked import Stacked
 from gradfeat.models.subspace_refit import Projected
-from gradfeat.rows.sources.words import listing
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.reading.masked import DeclaredMissing
 from gradfeat.table.reading.plan import MISSING
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.target import LARGEST_LOG
+from gradfeat.wording import listing
 
 Rows = Callable[[Tensor], Tensor]
 

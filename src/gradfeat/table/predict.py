@@ -19,11 +19,11 @@ from gradfeat.maths.files import refused, replacing
 from gradfeat.rows.sources.files import PACKED_ENDINGS
 from gradfeat.rows.sources.open import ARROW_ENDINGS, EXCEL_ENDINGS, PARQUET_ENDINGS
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.rows.sources.words import columns_named
 from gradfeat.table.read import KeptColumns
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import NotFinite, UnreadSoFar, refuse_unread
+from gradfeat.wording import columns_named
 
 #: Rows that are predicted at once.
 AT_ONCE = 2**15

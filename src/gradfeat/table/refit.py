@@ -10,7 +10,6 @@ import pandas as pd
 from gradfeat.errors import TableError
 from gradfeat.estimators.refitting import Refittable
 from gradfeat.rows.sources.tables import Tables, held, selected, with_places
-from gradfeat.rows.sources.words import counted
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
 from gradfeat.table.reading.decide import about_codes_for_missing
@@ -30,6 +29,7 @@ from gradfeat.table.table_model import TableModel
 from gradfeat.table.target import Target, Task, about_moments, prepare_target
 from gradfeat.table.unread import refuse_unread
 from gradfeat.table.verdict import about_classes
+from gradfeat.wording import counted
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from gradfeat.drawing.numbers import duration
 from gradfeat.maths.limits import NEVER, Deadline
 from gradfeat.rows.engine import Tick
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
-from gradfeat.rows.sources.words import as_there
 from gradfeat.table.methods import METHODS, WIDTH
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.results import PassTime
 from gradfeat.table.target import Transform
+from gradfeat.wording import as_there, duration
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, stdtrit
 
 from gradfeat.maths.streams import numpy_stream
-from gradfeat.rows.sources.words import counted
 from gradfeat.table.results import Interval
 from gradfeat.table.split import number_of
 from gradfeat.table.target import AS_IS, TargetScale
+from gradfeat.wording import counted
 
 #: Bootstrap resamples of the test rows.
 RESAMPLES = 500

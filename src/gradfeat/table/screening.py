@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata, skew
 
-from gradfeat.drawing.numbers import number, percent
 from gradfeat.maths.streams import column_hash, numpy_stream
 from gradfeat.rows.sources.tables import selected
 from gradfeat.table.encode import TableEncoder
@@ -38,6 +37,7 @@ from gradfeat.table.reading.plan import cell_text
 from gradfeat.table.results import TOO_GOOD, ColumnGroup, ColumnNote
 from gradfeat.table.row_sample import RowSample, column_of, frame_hash, is_numbers
 from gradfeat.table.sums import about_sums
+from gradfeat.wording import number, percent
 
 Floats = NDArray[np.float64]
 

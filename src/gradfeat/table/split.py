@@ -8,15 +8,14 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from gradfeat.drawing.numbers import count
 from gradfeat.errors import TableError
-from gradfeat.rows.sources.words import near_names
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.masked import DistinctTexts
 from gradfeat.table.reading.numbers import find_numbers
 from gradfeat.table.reading.plan import cell_text
 from gradfeat.table.row_sample import FEWEST_ROWS, frame_hash, has_value
+from gradfeat.wording import counted, near_names
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,7 @@ def parse_groups(frame: pd.DataFrame, column: str, seed: int) -> np.ndarray:
     if not known.all():
         missing = int((~known).sum())
         raise TableError(
-            f"The group column {column!r} is missing in {count(missing, 'row')}: fill it in, or "
+            f"The group column {column!r} is missing in {counted(missing, 'row')}: fill it in, or "
             "drop those rows."
         )
     found = frame_hash(values.to_frame(), seed).astype(np.float64)

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.drawing.numbers import listed
 from gradfeat.table.leaks import FEWEST_ROWS, LEAK, MOST_ROWS, Floats
 from gradfeat.table.reading.number_formats import LARGEST
 from gradfeat.table.row_sample import is_numbers
 from gradfeat.table.statistic_rows import step_of
+from gradfeat.wording import listed
 
 #: Formulas that a remark states.
 MOST_FORMULAS = 5

@@ -33,7 +33,6 @@ from gradfeat.estimators.persistence import CLASSES, estimator_from
 from gradfeat.maths.ranges import one_of
 from gradfeat.rows.sources.tables import FrameTables
 from gradfeat.rows.sources.text_options import FOUND, TextOptions, text_options
-from gradfeat.rows.sources.words import as_names, columns_named
 from gradfeat.table.conformal import stated_columns
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.read import as_frame, read_table
@@ -42,6 +41,7 @@ from gradfeat.table.row_sample import LabelKind, label_kind, typed
 from gradfeat.table.target import AS_IS, TargetScale, Transform, target_scale
 from gradfeat.table.trusted import SKLEARN, sklearn_contents, sklearn_estimator
 from gradfeat.table.unread import NotFinite, refuse_unread, warn_of_unread
+from gradfeat.wording import as_names, columns_named
 
 KIND = "TableModel"
 

@@ -13,10 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from gradfeat.drawing.numbers import number
 from gradfeat.errors import TableError
 from gradfeat.rows.sources.tables import Tables
-from gradfeat.rows.sources.words import MISSING_WORDS, counted, listing, near_names
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.masked import DistinctTexts
 from gradfeat.table.reading.number_formats import LARGEST
@@ -30,6 +28,7 @@ from gradfeat.table.row_sample import (
     is_numbers,
     label_kind,
 )
+from gradfeat.wording import MISSING_WORDS, counted, listing, near_names, number
 
 Task = Literal["regression", "classification"]
 

@@ -11,13 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.rows.sources.tables import Cells, Tables
-from gradfeat.rows.sources.words import counted, in_another_case, listing
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.masked import MaskedTables, Masking
 from gradfeat.table.reading.number_formats import MARKERS, NumberFormat
 from gradfeat.table.reading.plan import ColumnPlan, as_text, content
 from gradfeat.table.row_sample import TargetValues, column_of
 from gradfeat.table.target import FEWEST_ROWS_OF_CLASS, FREQUENT
+from gradfeat.wording import counted, in_another_case, listing
 
 RareClasses = Literal["refuse", "drop", "merge"]
 

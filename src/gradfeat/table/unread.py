@@ -16,10 +16,10 @@ from torch import Tensor
 from gradfeat.errors import TableError
 from gradfeat.maths.blocks import Statistic
 from gradfeat.rows.sources.tables import FrameTables, Tables, with_places
-from gradfeat.rows.sources.words import counted
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.other_rows import names_sums
 from gradfeat.table.results import UnreadCells
+from gradfeat.wording import counted
 
 
 @dataclass(frozen=True)

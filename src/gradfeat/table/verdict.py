@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.drawing.numbers import listed, number, percent
 from gradfeat.table.results import Answer, Interval, MethodResult, Verdict
 from gradfeat.table.scores import FEWEST_TEST_ROWS, Draws, Floats, interval, merit, of_equal, worth
+from gradfeat.wording import listed, number, percent
 
 #: The smallest difference worth naming: of a score whose best is 1, and as a share of others.
 SMALLEST, SMALLEST_SHARE = 0.005, 0.01

@@ -9,10 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 from gradfeat.drawing import series
-from gradfeat.drawing.numbers import listed
 from gradfeat.drawing.series import Series, summary
 from gradfeat.drawing.style import Mark, class_marks
 from gradfeat.drawing.types import Axes, DataFrame
+from gradfeat.wording import listed
 
 K = TypeVar("K")
 

@@ -17,13 +17,13 @@ from rich.text import Text
 from gradfeat.cli.guard import refuse
 from gradfeat.cli.lab.allowed import allowed
 from gradfeat.cli.terminal import Format, Terminal, records_in
-from gradfeat.drawing.numbers import duration, text_table
 from gradfeat.errors import ExperimentError
 from gradfeat.lab.cells import listed, products
 from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.loading import experiment as loaded
 from gradfeat.lab.loading import names as shipped
 from gradfeat.lab.store import Store
+from gradfeat.wording import duration, text_table
 
 
 def list_experiments(names: Sequence[str], form: Format) -> int:

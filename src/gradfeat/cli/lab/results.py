@@ -14,11 +14,11 @@ from rich.text import Text
 
 from gradfeat.cli.guard import refuse
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import text_table
 from gradfeat.lab.cells import several
 from gradfeat.lab.experiment import Experiment, Point
 from gradfeat.lab.store import Store
 from gradfeat.lab.verdicts import SEVERITY, UNCHECKED, Claim, Outcome, Verdict, worst
+from gradfeat.wording import text_table
 
 Judged = Sequence[tuple[Claim, Verdict]]
 

@@ -32,7 +32,6 @@ from gradfeat.cli.lab.results import (
 )
 from gradfeat.cli.lab.selection import Request, Selection, command, store_option
 from gradfeat.cli.terminal import PAUSE, Format, Terminal, records_in
-from gradfeat.drawing.numbers import duration, listed
 from gradfeat.lab import Experiment, ExperimentError, Progress, Store, judge
 from gradfeat.lab.experiment import Point
 from gradfeat.lab.loading import experiment as loaded
@@ -40,6 +39,7 @@ from gradfeat.lab.loading import names as shipped
 from gradfeat.lab.run import record, workers_of
 from gradfeat.lab.sweep import Sweep
 from gradfeat.lab.verdicts import not_checked
+from gradfeat.wording import duration, listed
 
 if TYPE_CHECKING:
     import pandas as pd

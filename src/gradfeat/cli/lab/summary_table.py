@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from gradfeat.cli.guard import Refused
-from gradfeat.drawing.numbers import MISSING, text_table
 from gradfeat.errors import choices
 from gradfeat.lab.intervals import limits_of
 from gradfeat.lab.rows import factor_names, telling
 from gradfeat.maths.interval_ends import interval_ends
+from gradfeat.wording import MISSING, text_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,12 +15,12 @@ from rich.text import Text
 
 from gradfeat.cli.guard import Refused
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import finite
 from gradfeat.maths.limits import processors, readable
 from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.job import Job, PlanError
 from gradfeat.planning.plan import PassPlan, Plan, plan_of
 from gradfeat.planning.rates import Rate, card_of
+from gradfeat.wording import finite
 
 _LETTERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12}
 

@@ -20,9 +20,13 @@ from rich.text import Text
 from gradfeat.cli.guard import check_figure_file, write_figure
 from gradfeat.cli.predict_error.read import PredictionSetting
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import (
+from gradfeat.theory.column_gain import MOST_POWERS
+from gradfeat.theory.predicted_errors import Prediction, sees_nothing
+from gradfeat.theory.ridge_errors import RidgeErrors
+from gradfeat.theory.teacher import Teacher
+from gradfeat.wording import (
     MISSING,
-    count,
+    counted,
     finite,
     listed,
     number,
@@ -30,10 +34,6 @@ from gradfeat.drawing.numbers import (
     plain,
     text_table,
 )
-from gradfeat.theory.column_gain import MOST_POWERS
-from gradfeat.theory.predicted_errors import Prediction, sees_nothing
-from gradfeat.theory.ridge_errors import RidgeErrors
-from gradfeat.theory.teacher import Teacher
 
 #: Step sizes along a curve, evenly; the middles of the limit's stairs come beside them.
 CURVE_POINTS = 21
@@ -208,9 +208,9 @@ def header(setting: PredictionSetting) -> str:
     head = new if options.sample == "fresh" else "the gradient's rows, reused"
     size = "n = " if own == sizes.n else ""
     return (
-        f"A network of {count(round(sizes.width), 'neuron')} ({options.activation}) on "
-        f"{count(round(sizes.inputs), 'Gaussian input')}, phi = d/n = {steps(sizes.phi)} and psi = "
-        f"d/N = {steps(sizes.psi)}: one gradient step of size eta = n^alpha on {size}{own:,} "
+        f"A network of {counted(round(sizes.width), 'neuron')} ({options.activation}) on "
+        f"{counted(round(sizes.inputs), 'Gaussian input')}, phi = d/n = {steps(sizes.phi)} and psi "
+        f"= d/N = {steps(sizes.psi)}: one gradient step of size eta = n^alpha on {size}{own:,} "
         f"rows, the gradient weighted by {_RESIDUALS[options.residual]}; then ridge, lambda = "
         f"{options.penalty:g}, on {head}. The target has {_shares(setting)}."
     )

@@ -11,7 +11,6 @@ from rich.console import Group
 from rich.text import Text
 
 from gradfeat.cli.terminal import Terminal
-from gradfeat.drawing.numbers import count, number, percent, plain, signed, text_table
 from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.comparison import SLOPE, loss_rows, span
 from gradfeat.interface.page import markdown_page
@@ -19,6 +18,7 @@ from gradfeat.table.interpret import bars_of
 from gradfeat.table.results import Importances, Interval
 from gradfeat.table.saved import fitted_on, load_table_model
 from gradfeat.table.table_model import TableModel
+from gradfeat.wording import counted, number, percent, plain, signed, text_table
 
 #: Columns and levels that are told of the first direction, and the least weight or share of the
 #: slope: what stands as 0.00 is not told.
@@ -117,7 +117,7 @@ def directions(model: TableModel) -> str:
     order = order[np.abs(bars.weights[order, 0]) >= LEAST]
     words = {True: signed, False: plain}
     each = [f"{bars.names[i]} {words[bars.signed[i]](bars.weights[i, 0])}" for i in order]
-    return f"{count(n, 'effective direction')}; the first adds up {', '.join(each)}."
+    return f"{counted(n, 'effective direction')}; the first adds up {', '.join(each)}."
 
 
 def _columns(model: TableModel) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 
 from gradfeat.cli.table.card import directions, shares_of_slope, slopes_table
 from gradfeat.cli.terminal import Format, Terminal, check_output, records_in
-from gradfeat.drawing.numbers import finite
 from gradfeat.estimators.container import rebuilding
 from gradfeat.figures.comparison import with_interval
 from gradfeat.maths.files import refused, replace_file, with_link
@@ -20,7 +19,6 @@ from gradfeat.reports import losses_table
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Tables, with_places
 from gradfeat.rows.sources.text_options import TextOptions
-from gradfeat.rows.sources.words import layout_sentence
 from gradfeat.table.conformal import interval_sentence
 from gradfeat.table.predict import Predictor, refuse_format, write_predictions
 from gradfeat.table.refit import refit_model
@@ -29,6 +27,7 @@ from gradfeat.table.results import Importances, Interval, UnreadCells
 from gradfeat.table.saved import FEATURES, MODEL, fitted_on, load_table_model, model_file
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import unread_sentence
+from gradfeat.wording import finite, layout_sentence
 
 
 def predict_table(

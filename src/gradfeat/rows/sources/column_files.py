@@ -23,8 +23,8 @@ import pyarrow.types as kinds
 
 from ...errors import SourceError
 from ...maths.unpacking import FOREIGN
+from ...wording import listing, refuse_repeated, refuse_unknown
 from .files import FoundFile
-from .words import listing, refuse_repeated, refuse_unknown
 
 #: How Arrow files begin.
 MAGIC = b"ARROW1"

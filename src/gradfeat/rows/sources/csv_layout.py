@@ -16,12 +16,12 @@ import pyarrow.compute
 import pyarrow.csv as pacsv
 
 from ...errors import SourceError
+from ...wording import MISSING_WORDS, written_twice
 from .looks import Looks
 from .records import Fields, is_header, is_number
 from .tables import Cells
 from .text import Layout
 from .text_options import TextOptions
-from .words import MISSING_WORDS, written_twice
 
 #: Its functions are made when it is imported, which no type checker sees.
 pc: Any = pyarrow.compute

@@ -15,10 +15,10 @@ import torch
 
 from ...errors import SourceError
 from ...maths.blocks import Block
+from ...wording import refuse_repeated, refuse_unknown
 from ..source import Columns, Piece
 from .numeric import NumericSource, checked_block, checked_dtype, checked_shapes, numbered
 from .tables import Tables
-from .words import refuse_repeated, refuse_unknown
 
 
 def dask_module() -> ModuleType:

@@ -17,7 +17,7 @@ from zipfile import BadZipFile
 
 from ...errors import SourceError
 from ...maths.unpacking import FOREIGN
-from .words import counted, listing, near_names
+from ...wording import counted, listing, near_names
 
 #: In the XML of a sheet: merged cells, rows that are not shown, a formula without the value that a
 #: spreadsheet program stores beside it; and what one takes at most.

@@ -27,9 +27,9 @@ from fsspec.core import has_magic, url_to_fs
 
 from ...errors import SourceError
 from ...maths.unpacking import TooMuch, Unpacked, check_zip
+from ...wording import counted, listing, near_names
 from .excel import sheet_text
 from .text_options import FOUND, TextOptions
-from .words import counted, listing, near_names
 
 #: A path or URL, or several.
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

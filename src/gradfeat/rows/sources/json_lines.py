@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 
 from ...errors import SourceError
+from ...wording import expanded_remark, first_and_more, in_another_case, listing
 from ..source import PIECE_ROWS
 from .files import Paths, find_files
 from .records import line_ends, not_blank
 from .tables import of_64_bits
 from .text import Layout, TextFile, TextTables, open_text, records
 from .text_options import TextOptions, marks
-from .words import expanded_remark, first_and_more, in_another_case, listing
 
 
 class _RepeatedName(ValueError):

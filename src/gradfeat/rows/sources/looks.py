@@ -13,6 +13,7 @@ from itertools import islice
 import numpy as np
 
 from ...errors import SourceError
+from ...wording import listing
 from .records import (
     Fields,
     is_header,
@@ -26,7 +27,6 @@ from .records import (
     titles,
 )
 from .text_options import BLANKS, TextOptions
-from .words import listing
 
 DELIMITERS = (",", ";", "\t", "|")
 

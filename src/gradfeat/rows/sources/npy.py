@@ -13,6 +13,7 @@ import torch
 
 from ...errors import SourceError
 from ...maths.blocks import Block
+from ...wording import checked_piece_rows, ranges
 from ..source import PIECE_ROWS, Columns, Piece
 from .files import FoundFile, find_files
 from .numeric import (
@@ -23,7 +24,6 @@ from .numeric import (
     checked_shapes,
     numbered,
 )
-from .words import checked_piece_rows, ranges
 
 
 def _mapped(file: FoundFile) -> np.ndarray:

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from ...errors import SourceError
 from ...maths.blocks import Block
+from ...wording import counted, ranges
 from ..source import Columns, Piece, Source
-from .words import counted, ranges
 
 #: What a source of numbers accepts.
 Numbers = np.ndarray | Tensor

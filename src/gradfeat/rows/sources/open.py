@@ -13,6 +13,7 @@ import pandas as pd
 import torch
 
 from ...errors import SourceError
+from ...wording import first_and_more, listing, refuse_repeated
 from ..rows import Rows
 from ..source import PIECE_ROWS
 from .column_files import MAGIC, ArrowFormat
@@ -28,7 +29,6 @@ from .table_rows import IteratorRows, IteratorTables, Missing, TableRows
 from .tables import ArrayRows, FrameTables, Tables
 from .text import SAMPLE_BYTES, TextFile, TextTables, open_text, records
 from .text_options import FOUND, TextOptions, marks
-from .words import first_and_more, listing, refuse_repeated
 
 #: Rows from which it is decided what cells are read as.
 SAMPLE_ROWS = 20_000

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ...errors import SourceError
+from ...wording import checked_piece_rows, expanded_remark, first_and_more
 from ..source import PIECE_ROWS, Piece
 from .column_files import (
     ColumnFormat,
@@ -23,7 +24,6 @@ from .column_files import (
 )
 from .files import Paths, find_files
 from .tables import Tables
-from .words import checked_piece_rows, expanded_remark, first_and_more
 
 
 class ParquetTables(Tables):

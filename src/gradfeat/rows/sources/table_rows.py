@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Literal, TypeVar, cast
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from ...errors import SourceError
 from ...maths.blocks import Block
+from ...wording import counted, listing, refuse_repeated, refuse_unknown
 from ..source import Columns, Piece
 from .numeric import (
     Numbers,
@@ -26,7 +28,6 @@ from .numeric import (
     numbered,
 )
 from .tables import Convert, OverTables, Tables, selected
-from .words import counted, held_piece, listing, refuse_repeated, refuse_unknown
 
 #: What to do with rows whose target is missing.
 Missing = Literal["refuse", "drop"]
@@ -335,7 +336,7 @@ class IteratorTables(Tables):
             frame = _frame(item, number)
             name = f"data frame {number} of the iterator"
             refuse_unknown(name, self._names, frame.columns)
-            yield held_piece((selected(frame, self._names),), name)
+            yield Piece(name, partial(iter, (selected(frame, self._names),)))
 
 
 def _frame(item: Any, number: int) -> pd.DataFrame:

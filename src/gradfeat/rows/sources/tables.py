@@ -17,6 +17,7 @@ from pandas.core.util.hashing import hash_pandas_object
 
 from ...errors import SourceError, TableError
 from ...maths.blocks import Block
+from ...wording import checked_piece_rows, listing, ranges, refuse_repeated, refuse_unknown
 from ..source import PIECE_ROWS, Columns, Piece, Source
 from .numeric import (
     Numbers,
@@ -29,7 +30,6 @@ from .numeric import (
     numbered,
 )
 from .text_options import TextOptions
-from .words import checked_piece_rows, held_piece, listing, ranges, refuse_repeated, refuse_unknown
 
 #: What the cells of a column of text are read as.
 Cells = Literal["numbers", "truth values", "text"]
@@ -304,7 +304,7 @@ class FrameTables(Tables):
         for number, frame in enumerate(self.frames):
             for rows, name in ranges(len(frame), self.piece_rows):
                 held = selected(frame.iloc[rows], self.names)
-                yield held_piece((held,), f"data frame {number}, {name}")
+                yield Piece(f"data frame {number}, {name}", partial(iter, (held,)))
 
 
 def with_places(found: Iterable[Any], table: Tables) -> tuple[Any, ...]:

@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 
 from ...errors import SourceError
+from ...wording import checked_piece_rows, first_and_more, listing, refuse_repeated, refuse_unknown
 from ..source import Piece
 from .files import FoundFile, Packing, Plain, opened_safely, packing_of
 from .records import Span, not_blank, spans
 from .tables import Cells, Tables
 from .text_options import FOUND, Recoded, TextOptions, decodes, found_encoding, marks
-from .words import checked_piece_rows, first_and_more, listing, refuse_repeated, refuse_unknown
 
 #: Bytes from which it is told whether a file is such text at all.
 SAMPLE_BYTES = 200_000

@@ -14,8 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from gradfeat.drawing.numbers import listed, percent
-from gradfeat.rows.sources.words import MISSING_WORDS
 from gradfeat.table.reading.clocks import DurationPlan, find_clock, find_digits_clock
 from gradfeat.table.reading.date_cells import Short
 from gradfeat.table.reading.dates import DateOrder, DatePlan, DateTexts, stored_plan
@@ -40,6 +38,7 @@ from gradfeat.table.reading.plan import (
     levels_plan,
     most_levels,
 )
+from gradfeat.wording import MISSING_WORDS, listed, percent
 
 _STORED_NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
 _NO_TEXT = {*_STORED_NUMBERS, "boolean", "complex", "period", "empty"}

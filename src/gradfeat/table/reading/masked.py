@@ -11,16 +11,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.drawing.numbers import percent
 from gradfeat.errors import TableError
 from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.tables import Cells, Tables, held, selected
 from gradfeat.rows.sources.text_options import TextOptions
-from gradfeat.rows.sources.words import listing, near_names
 from gradfeat.table.leaks import names_of
 from gradfeat.table.reading.number_formats import MARKERS, ONE_STRAY_IN, NumberFormat
 from gradfeat.table.reading.plan import Floats, as_text
 from gradfeat.table.results import ColumnNote
+from gradfeat.wording import listing, near_names, percent
 
 
 class Masking(ABC):

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.rows.sources.words import numbered_on, written_twice
 from gradfeat.table.reading.masked import DistinctTexts, far_from, written_for_missing
 from gradfeat.table.reading.number_formats import (
     FRACTION,
@@ -38,6 +37,7 @@ from gradfeat.table.reading.plan import (
 )
 from gradfeat.table.reading.units import FEET, PARTS, is_money
 from gradfeat.table.results import Kind
+from gradfeat.wording import numbered_on, written_twice
 
 #: Up to so many distinct whole numbers a word that occurs again is one more level.
 FEW_NUMBERS = 20

@@ -15,8 +15,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gradfeat.drawing.numbers import percent
-from gradfeat.rows.sources.words import counted, listing
 from gradfeat.table.reading.date_cells import written_dates
 from gradfeat.table.reading.dates import calendar
 from gradfeat.table.reading.masked import DistinctTexts
@@ -32,6 +30,7 @@ from gradfeat.table.reading.plan import (
 )
 from gradfeat.table.reading.units import is_money
 from gradfeat.table.results import Kind
+from gradfeat.wording import counted, listing, percent
 
 #: A sign counts where no word or number ends before it; of 10.0.0.1 each digit group is a number.
 _NUMBER, _GROUPED = (

@@ -23,8 +23,8 @@ from pandas.api import types
 
 from gradfeat.errors import TableError
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.rows.sources.words import MISSING_WORDS, TRUTH_WORDS
 from gradfeat.table.results import Kind, UnreadCells
+from gradfeat.wording import MISSING_WORDS, TRUTH_WORDS
 
 
 @contextlib.contextmanager
