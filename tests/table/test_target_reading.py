@@ -94,6 +94,37 @@ def test_cells_of_targets_that_are_none_are_left_out_and_told(tmp_path, case, ro
     assert next(iter(report.methods[0].scores.values())).estimate > 0.85
 
 
+@pytest.mark.parametrize("word", ["inf", "-Infinity", "1e999"])
+@pytest.mark.parametrize("road", ["held", "streamed", "python"])
+def test_infinite_numbers_are_refused_as_text_too(tmp_path, road, word):
+    """Files refused them, and of the text in a frame their rows were left out."""
+    table, options = given(with_cells(SUM, **{word: 3}), road, tmp_path)
+    with pytest.raises(TableError, match="The target 'y' has 3 infinite values"):
+        gradfeat.compare(table, "y", methods=["linear"], time=1, **options)
+
+
+def test_infinite_numbers_among_objects_are_refused_in_the_same_words():
+    frame = pd.DataFrame({"x": X, "y": pd.Series(SUM, dtype=object)})
+    frame.loc[3, "y"] = np.inf
+    with pytest.raises(TableError, match="The target 'y' has 1 infinite value"):
+        prepare(FrameTables(frame), Request("t", "y"))
+
+
+@pytest.mark.parametrize("road", ["held", "streamed", "python"])
+def test_blanks_are_no_class_on_any_road(tmp_path, road):
+    """A file cannot tell an empty text from an empty cell; estimators take the labels given."""
+    cells = np.where(SUM > 0.5, "", np.where(SUM > 0, "yes", "no")).astype(object)
+    table, options = given(cells, road, tmp_path)
+    found = gradfeat.compare(table, "y", methods=["linear"], time=1, **options)
+    assert found.results.classes == ("no", "yes")
+    assert f"{(cells == '').sum()} rows without a target left out" in " ".join(found.remarks)
+    table, options = given(np.where(SUM > 0, "yes", " "), road, tmp_path)
+    with pytest.raises(TableError, match="and a word where an empty cell is a class"):
+        gradfeat.compare(table, "y", methods=["linear"], time=1, **options)
+    labels = gradfeat.LinearClassifier().fit(X[:, None], cells.astype(str)).classes_
+    assert labels.tolist() == ["", "no", "yes"]
+
+
 @pytest.mark.parametrize("road", ["held", "streamed", "python"])
 def test_rare_classes_are_refused_before_any_fit_or_left_out_or_merged(tmp_path, road):
     cells = np.where(SUM > 0, "yes", "no").astype(object)

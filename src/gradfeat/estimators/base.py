@@ -179,8 +179,8 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
             (:func:`gradfeat.rows.from_parquet` and others) carry their targets (or labels, as
             numbers) and weights: settings are then chosen on a sample of them, and the fit streams
             all.
-        `y`: Targets of a regressor, (n,) or (n, c); labels (n,) of a classifier, of any kind.
-            Predictions have their shape and kind.
+        `y`: Targets of a regressor, (n,) or (n, c); labels (n,) of a classifier, of any
+            one kind, ``""`` too. Predictions have their shape and kind.
         `sample_weight`: Non-negative (n,); an integer weight equals repeating the row, and weights
             times a constant are the same weights: a penalty is relative to their mean over distinct
             rows.

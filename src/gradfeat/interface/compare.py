@@ -227,7 +227,7 @@ def compare(
     ignore : sequence of str
         Columns to leave out.
     missing_target : {"drop", "refuse"}
-        Rows without a target.
+        Rows without a target: of an empty cell, or a text of blanks alone, which is no class.
     width : int
         Neurons of random and gradient features.
     keep_identifiers : bool

@@ -221,7 +221,8 @@ class TargetValues:
         finite = key.loc[np.isfinite(key)] if numbers else key.iloc[:0]
         least = float(finite.min()) if len(finite) else np.inf
         greatest = float(finite.max()) if len(finite) else -np.inf
-        infinite = len(key) - len(finite) if numbers else 0
+        of_objects = value.dtype == object and value.isin([np.inf, -np.inf])
+        infinite = len(key) - len(finite) if numbers else int(np.sum(of_objects))
         table = pd.DataFrame({"key": key, "value": value, "count": 1})
         return cls(int((~known).sum()), infinite, least, greatest, _distinct(table))
 

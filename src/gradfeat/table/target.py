@@ -233,8 +233,9 @@ def _check_values(target: str, column: pd.Series, text: pd.Series) -> None:
         )
     if text.nunique() == 1:
         raise TableError(
-            f"The target {target!r} is {text.iloc[0]!r} in every row that has one: "
-            "there is nothing to predict; give a target that varies."
+            f"The target {target!r} is {text.iloc[0]!r} in every row that has one: there is "
+            "nothing to predict; give a target that varies, and a word where an empty cell is a "
+            "class."
         )
 
 

@@ -57,8 +57,9 @@ class TargetReading(Masking):
     def read(self, column: pd.Series) -> pd.Series:
         """The column as it is to be looked at; None or nan where a row is left out."""
         if self.numbers is not None:
-            values = self.numbers.encode(column).parts[""]
-            return pd.Series(values, index=column.index, name=column.name)
+            values = pd.Series(self.numbers.encode(column).parts[""], column.index, name=self.name)
+            whole = pd.to_numeric(as_text(column), errors="coerce")
+            return values.mask(np.isinf(whole), whole)  # refused, as in a column of numbers alone
         known = dict(self.labels)
         return as_text(column).map(lambda text: known.get(text, text) or None, na_action="ignore")
 
