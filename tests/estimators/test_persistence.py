@@ -99,6 +99,8 @@ LABELS = {
     "bools": np.array([False, True]),
     "strings": np.array(["no", "yes, £ \U0001f600"]),
     "objects": np.array(["no", "yes"], dtype=object),
+    "dates": np.array(["2020-02-01", "2021-03-01"], dtype="M8[D]"),
+    "durations": np.array([1, 5], dtype="m8[s]"),
     "one class": np.array(["only", "only"]),
 }
 

@@ -205,3 +205,7 @@ def test_what_cannot_be_saved_is_said(tmp_path):
         save(TableModel(Ridge()), tmp_path / "m")
     with pytest.raises(ModelFileError, match="is not gradfeat's"):
         save(KernelRegressor, tmp_path / "m")
+    days = np.array(["2020-02-01", "2021-03-01"] * 4, dtype="M8[D]")  # came back as text
+    model = TableModel(LogisticRegression()).fit(pd.DataFrame({"a": range(8)}), days)
+    with pytest.raises(ModelFileError, match="Labels that are dates are not saved"):
+        save(model, tmp_path / "m")

@@ -197,7 +197,8 @@ def _restored(value: Any) -> Any:
 
 
 def labels_state(labels: NDArray[Any]) -> State:
-    return {"dtype": labels.dtype.str, "values": labels.tolist()}
+    values = labels.view(np.int64) if labels.dtype.kind in "mM" else labels  # dates are no JSON
+    return {"dtype": labels.dtype.str, "values": values.tolist()}
 
 
 def labels_from(state: State) -> NDArray[Any]:

@@ -355,6 +355,8 @@ class TableModel(BaseEstimator):
     def to_contents(self) -> Contents:
         """Encoder, estimator, labels and scores, for saving: see :func:`gradfeat.save`."""
         check_is_fitted(self)
+        if self.classes and self.classes_.dtype.kind in "mM":
+            raise ModelFileError("Labels that are dates are not saved: fit to their text.")
         kind = label_kind(pd.Series(self.classes_)) if self.classes else "text"
         state: dict[str, Any] = {"target": self.target, "classes": list(self.classes)}
         state |= {"about": dict(self.about), "shift": self.scale.shift, "labels": kind}

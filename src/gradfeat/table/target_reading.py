@@ -57,9 +57,11 @@ class TargetReading(Masking):
     def read(self, column: pd.Series) -> pd.Series:
         """The column as it is to be looked at; None or nan where a row is left out."""
         if self.numbers is not None:
-            values = pd.Series(self.numbers.encode(column).parts[""], column.index, name=self.name)
-            whole = pd.to_numeric(as_text(column), errors="coerce")
-            return values.mask(np.isinf(whole), whole)  # refused, as in a column of numbers alone
+            plain = pd.to_numeric(as_text(column).astype(object), errors="coerce")
+            plain = np.asarray(plain, dtype=np.float64)
+            # What is infinite stays so and is refused, as in a column of numbers alone.
+            values = np.where(np.isinf(plain), plain, self.numbers.encode(column).parts[""])
+            return pd.Series(values, index=column.index, name=column.name)
         known = dict(self.labels)
         return as_text(column).map(lambda text: known.get(text, text) or None, na_action="ignore")
 
