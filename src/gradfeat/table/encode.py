@@ -19,10 +19,11 @@ from gradfeat.table.reading.dates import DateOrder, DatePlan
 from gradfeat.table.reading.decide import (
     about_codes_for_missing,
     about_end_days,
+    about_weeks,
     none_is_level,
     plan_columns,
 )
-from gradfeat.table.reading.masked import MISSING_SHARE, DeclaredMissing, about_weeks, about_words
+from gradfeat.table.reading.missing import MISSING_SHARE, DeclaredMissing, about_words
 from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.numbers import NumberPlan
 from gradfeat.table.reading.parts import PartsPlan

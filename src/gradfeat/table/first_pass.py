@@ -19,7 +19,7 @@ from gradfeat.maths.blocks import Statistic, collect
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.sources.tables import Cells, FrameTables, Tables, held, unlike
 from gradfeat.table.other_rows import other_rows
-from gradfeat.table.reading.masked import MaskedTables, about_nowhere, declared
+from gradfeat.table.reading.missing import MaskedTables, about_nowhere, declared
 from gradfeat.table.reading.plan import as_text, content
 from gradfeat.table.request import Request
 from gradfeat.table.row_sample import (

@@ -25,7 +25,7 @@ from gradfeat.models.predictors import KernelMachine, TwoLayer, apply_metric
 from gradfeat.models.stacked import Stacked
 from gradfeat.models.subspace_refit import Projected
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.reading.masked import DeclaredMissing
+from gradfeat.table.reading.missing import DeclaredMissing
 from gradfeat.table.reading.plan import MISSING
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.target import LARGEST_LOG

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gradfeat.rows.sources.tables import Tables, selected
-from gradfeat.table.reading.masked import DistinctTexts, Masking
+from gradfeat.table.reading.missing import DistinctTexts, Masking
 from gradfeat.table.reading.number_formats import LARGEST, MARKERS, taken_apart
 from gradfeat.table.reading.numbers import NumberPlan, find_numbers
 from gradfeat.table.reading.plan import as_text, has_digits

@@ -28,7 +28,7 @@ from gradfeat.table.first_pass import (
 )
 from gradfeat.table.identifiers import about_texts, about_time
 from gradfeat.table.reading.decide import about_codes_for_missing
-from gradfeat.table.reading.masked import about_blocks
+from gradfeat.table.reading.missing import about_blocks
 from gradfeat.table.reading.plan import as_text
 from gradfeat.table.request import Request
 from gradfeat.table.results import ColumnNote, UnreadCells

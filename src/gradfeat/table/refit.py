@@ -13,7 +13,7 @@ from gradfeat.rows.sources.tables import Tables, held, selected, with_places
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
 from gradfeat.table.reading.decide import about_codes_for_missing
-from gradfeat.table.reading.masked import declared
+from gradfeat.table.reading.missing import declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells, package_versions
 from gradfeat.table.row_sample import RowSample, column_of

@@ -11,7 +11,7 @@ import pandas as pd
 from gradfeat.errors import TableError
 from gradfeat.table.reading.dates import DateOrder
 from gradfeat.table.reading.decide import plan_column
-from gradfeat.table.reading.masked import DistinctTexts
+from gradfeat.table.reading.missing import DistinctTexts
 from gradfeat.table.reading.numbers import find_numbers
 from gradfeat.table.reading.plan import cell_text
 from gradfeat.table.row_sample import FEWEST_ROWS, frame_hash, has_value

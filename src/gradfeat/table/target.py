@@ -16,7 +16,7 @@ from pandas.api import types
 from gradfeat.errors import TableError
 from gradfeat.rows.sources.tables import Tables
 from gradfeat.table.reading.decide import plan_column
-from gradfeat.table.reading.masked import DistinctTexts
+from gradfeat.table.reading.missing import DistinctTexts
 from gradfeat.table.reading.number_formats import LARGEST
 from gradfeat.table.reading.parts import doubt
 from gradfeat.table.reading.plan import as_text, content

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gradfeat.rows.sources.tables import Cells, Tables
 from gradfeat.table.reading.decide import plan_column
-from gradfeat.table.reading.masked import MaskedTables, Masking
+from gradfeat.table.reading.missing import MaskedTables, Masking
 from gradfeat.table.reading.number_formats import MARKERS, NumberFormat
 from gradfeat.table.reading.plan import ColumnPlan, as_text, content
 from gradfeat.table.row_sample import TargetValues, column_of

@@ -16,7 +16,7 @@ from pandas.api import types
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.date_cells import OFFSET
 from gradfeat.table.reading.dates import on_circle
-from gradfeat.table.reading.masked import DistinctTexts
+from gradfeat.table.reading.missing import DistinctTexts
 from gradfeat.table.reading.number_formats import MARKERS
 from gradfeat.table.reading.plan import (
     ColumnPlan,

@@ -24,7 +24,7 @@ from gradfeat.table.reading.date_cells import (
     written_dates,
     year_first,
 )
-from gradfeat.table.reading.masked import DistinctTexts
+from gradfeat.table.reading.missing import DistinctTexts
 from gradfeat.table.reading.plan import (
     MISSING,
     ColumnPlan,

@@ -17,7 +17,7 @@ from pandas.api import types
 from gradfeat.table.reading.clocks import DurationPlan, find_clock, find_digits_clock
 from gradfeat.table.reading.date_cells import Short
 from gradfeat.table.reading.dates import DateOrder, DatePlan, DateTexts, stored_plan
-from gradfeat.table.reading.masked import LARGE, DistinctTexts, written_for_missing
+from gradfeat.table.reading.missing import LARGE, DistinctTexts, written_for_missing
 from gradfeat.table.reading.number_formats import EITHER, taken_apart
 from gradfeat.table.reading.numbers import (
     NumberPlan,
@@ -369,3 +369,20 @@ def about_end_days(name: str, seconds: NDArray[np.float64]) -> str:
             )
             days = others
     return " ".join(said)
+
+
+def about_weeks(name: str, values: NDArray[np.float64]) -> str:
+    """A remark on numbers such as 201729 in a column of weeks; "" for others.
+
+    >>> about_weeks("year_week", np.array([201652.0, 201701.0]))[:51]
+    "'year_week' has years with weeks such as 201652, ta"
+    """
+    known = values[~np.isnan(values)]
+    year, week = known // 100, known % 100
+    weeks = (known % 1 == 0) & (year >= 1900) & (year < 2100) & (week >= 1) & (week <= 53)
+    if "week" not in name.lower() or not len(known) or not weeks.all():
+        return ""
+    return (
+        f"{name!r} has years with weeks such as {known[0]:.0f}, taken as one number, which leaps "
+        "at each new year: days, or a column of years and one of weeks, do not."
+    )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.table.reading.masked import DistinctTexts, far_from, written_for_missing
+from gradfeat.table.reading.missing import DistinctTexts, written_for_missing
 from gradfeat.table.reading.number_formats import (
     FRACTION,
     LARGEST,
@@ -373,3 +373,21 @@ def _few_with_words(found: DistinctTexts, values: Floats) -> bool:
 
 def _whole(texts: Sequence[str], values: Floats) -> bool:
     return all(t.isdigit() for t, v in zip(texts, values, strict=True) if not np.isnan(v))
+
+
+#: Values so many ranges of the training rows beyond these are told at predict.
+_FAR_RANGES = 5
+
+
+def far_from(values: NDArray[np.float64], ends: tuple[float, ...]) -> tuple[NDArray[np.bool_], str]:
+    """Which values (n,) lie beyond the `ends` of training rows by many ranges, and that in words.
+
+    >>> far_from(np.array([5.0, 5_000.0]), (0.0, 10.0))[0].tolist()
+    [False, True]
+    """
+    low, high = ends or (-np.inf, np.inf)
+    far = _FAR_RANGES * (high - low) if high > low else np.inf
+    words = (
+        f"beyond {low:g} to {high:g}, all of the training rows, by over {_FAR_RANGES} such ranges"
+    )
+    return (values < low - far) | (values > high + far), words

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gradfeat.table.reading.date_cells import written_dates
 from gradfeat.table.reading.dates import calendar
-from gradfeat.table.reading.masked import DistinctTexts
+from gradfeat.table.reading.missing import DistinctTexts
 from gradfeat.table.reading.number_formats import MARKERS, SPELT, NumberFormat, taken_apart
 from gradfeat.table.reading.plan import (
     EncodedColumn,

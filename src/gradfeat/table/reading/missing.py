@@ -1,4 +1,4 @@
-"""Tables with some cells or rows empty, and texts of a column that are mostly of one kind."""
+"""What is missing: empty and declared cells, words and numbers for them; strays among texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gradfeat.errors import TableError
 from gradfeat.rows.source import Piece
@@ -162,24 +161,6 @@ def about_nowhere(table: Tables, values: Sequence[str]) -> list[str]:
     return [f"No cell is {listing(none)}, which --missing takes as missing."] if none else []
 
 
-#: Values so many ranges of the training rows beyond these are told at predict.
-_FAR_RANGES = 5
-
-
-def far_from(values: NDArray[np.float64], ends: tuple[float, ...]) -> tuple[NDArray[np.bool_], str]:
-    """Which values (n,) lie beyond the `ends` of training rows by many ranges, and that in words.
-
-    >>> far_from(np.array([5.0, 5_000.0]), (0.0, 10.0))[0].tolist()
-    [False, True]
-    """
-    low, high = ends or (-np.inf, np.inf)
-    far = _FAR_RANGES * (high - low) if high > low else np.inf
-    words = (
-        f"beyond {low:g} to {high:g}, all of the training rows, by over {_FAR_RANGES} such ranges"
-    )
-    return (values < low - far) | (values > high + far), words
-
-
 #: Fewest cells of which one may be a stray.
 _FEWEST_WITH_STRAY = 4
 
@@ -276,20 +257,3 @@ holds for these rows too, fill them, as pandas' ffill() does."]
                 "ffill() does."
             )
     return found
-
-
-def about_weeks(name: str, values: NDArray[np.float64]) -> str:
-    """A remark on numbers such as 201729 in a column of weeks; "" for others.
-
-    >>> about_weeks("year_week", np.array([201652.0, 201701.0]))[:51]
-    "'year_week' has years with weeks such as 201652, ta"
-    """
-    known = values[~np.isnan(values)]
-    year, week = known // 100, known % 100
-    weeks = (known % 1 == 0) & (year >= 1900) & (year < 2100) & (week >= 1) & (week <= 53)
-    if "week" not in name.lower() or not len(known) or not weeks.all():
-        return ""
-    return (
-        f"{name!r} has years with weeks such as {known[0]:.0f}, taken as one number, which leaps "
-        "at each new year: days, or a column of years and one of weeks, do not."
-    )
