@@ -93,13 +93,32 @@ def test_validation_holds_out_a_fifth_of_the_rows_and_fits_all():
     refitted = RidgeHead(lam).fit(in_memory(block.X, block.y, block.w))
     torch.testing.assert_close(a, refitted[0], rtol=1e-9, atol=1e-10)
     torch.testing.assert_close(offset, refitted[1], rtol=1e-9, atol=1e-10)
-    held, kept = HashPart((0,), 5, 0)(block), HashPart((1, 2, 3, 4), 5, 0)(block)
+    pieces = [block.at(slice(i, i + 25)) for i in range(0, 60, 25)]
+    held, kept = (_of_parts(pieces, *parts) for parts in ((0,), (1, 2, 3, 4)))
 
     def loss(penalty):
         b, c, _ = RidgeHead(penalty).fit(in_memory(kept.X, kept.y, kept.w))
         return float((held.w @ (held.y - held.X @ b - c).square()).sum())
 
     assert loss(lam) < min(loss(lam * 4), loss(lam / 4))
+
+
+def _of_parts(pieces, *parts):
+    found = [HashPart(parts, 5, 0)(piece) for piece in pieces]
+    return Block(*(torch.cat([getattr(rows, name) for rows in found]) for name in "Xyw"))
+
+
+@pytest.mark.parametrize("size", [20, 1000])
+def test_copies_of_a_row_are_held_out_one_by_one_whether_rows_are_in_memory_or_stream(size):
+    """Of 25 contents a fifth would be held out whole: 40 rows of one and none of another."""
+    block = data(n=25, d=4)
+    order = torch.randperm(1000, generator=torch.Generator().manual_seed(1)) % 25
+    pieces = [block.at(order[i : i + size]) for i in range(0, 1000, size)]
+    held = _of_parts(pieces, 0)
+    of_each = (held.X[:, None] == block.X).all(-1).sum(0)
+    # Binomial of 40 draws at .2, standard deviation 2.5: five of these in 25 contents are p = 1e-5.
+    assert len(_of_parts(pieces, 1, 2, 3, 4).X) + len(held.X) == 1000
+    assert ((of_each > 0) & (of_each < 8 + 5 * 2.53)).all()
 
 
 def test_float32_rows_are_fitted_in_float32_from_float64_sums():

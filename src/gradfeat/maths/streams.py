@@ -142,6 +142,20 @@ def with_bits(h: NDArray[np.uint64], bits: NDArray[np.uint64]) -> NDArray[np.uin
     return mixed(h * _MULTIPLIER + bits)
 
 
+def copies_apart(h: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Hashes (n,) of 63 bits, with another one for each further row of the same hash.
+
+    >>> copies_apart(np.array([7, 3, 7]))[:2].tolist()
+    [7, 3]
+    """
+    order = np.argsort(h, kind="stable")
+    key = h[order].astype(np.uint64)
+    copy = (np.arange(len(h)) - np.searchsorted(key, key)).astype(np.uint64)
+    found = np.empty_like(h)
+    found[order] = np.where(copy > 0, with_bits(key, copy) >> np.uint64(1), key)
+    return found
+
+
 def column_hash(values: NDArray[np.float64], h: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """`h` with one more column of values (n,) mixed in; 0.0 and -0.0 are the same value."""
     return with_bits(h, np.ascontiguousarray(values + 0.0).view(np.uint64))

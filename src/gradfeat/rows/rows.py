@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,6 +16,7 @@ from ..maths.blocks import Block, Statistic, collect
 from ..maths.statistics.combined import Chain, OnMapped
 from ..maths.statistics.moments import Affine, Moments, MomentState, RowMap
 from ..maths.statistics.sample import row_hash
+from ..maths.streams import copies_apart, with_bits
 from .engine import Engine
 from .in_process import Threads
 from .source import Columns, Piece
@@ -177,16 +179,22 @@ class BlockSource(NumericSource):
 
 @dataclass(frozen=True)
 class HashPart:
-    """The rows whose hash, modulo `of`, is among `parts`: a random part of the distinct rows."""
+    """The rows whose hash, modulo `of`, is among `parts`: a random part of them.
+
+    Copies of a row are drawn one by one, as rows in memory are: where rows of few contents were
+    drawn as contents, the part would hold all rows of some inputs. The hash is therefore of the
+    row, of the number of the copy in its block, and of the whole block.
+    """
 
     parts: tuple[int, ...]
     of: int
     seed: int
 
     def __call__(self, block: Block) -> Block:
-        h = row_hash(block.X, block.y, self.seed) % self.of
-        kept = torch.isin(h, torch.tensor(self.parts)).nonzero().flatten().to(block.X.device)
-        return block.at(kept)
+        h = copies_apart(row_hash(block.X, block.y, self.seed).numpy()).astype(np.uint64)
+        h = with_bits(h, np.full_like(h, h.sum()))
+        kept = np.isin(h % np.uint64(self.of), self.parts).nonzero()[0]
+        return block.at(torch.from_numpy(kept).to(block.X.device))
 
 
 def _with_affine(maps: tuple[RowMap, ...], map: Affine) -> tuple[RowMap, ...]:

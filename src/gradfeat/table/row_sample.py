@@ -19,7 +19,7 @@ from pandas.api import types
 from pandas.core.util.hashing import hash_array, hash_pandas_object
 from scipy import stats
 
-from gradfeat.maths.streams import started, with_bits
+from gradfeat.maths.streams import copies_apart, started, with_bits
 from gradfeat.table.reading.plan import as_text, most_levels
 
 #: Its functions are made when it is imported, which no type checker sees.
@@ -60,11 +60,7 @@ def copy_order(h: NDArray[np.int64]) -> NDArray[np.int64]:
     >>> copy_order(np.array([7, 7, 3])).tolist()[0]
     2
     """
-    order = np.argsort(h, kind="stable")
-    key = h[order].astype(np.uint64)
-    copy = (np.arange(len(h)) - np.searchsorted(key, key)).astype(np.uint64)
-    key = np.where(copy > 0, with_bits(key, copy) >> np.uint64(1), key)
-    return order[np.argsort(key, kind="stable")]
+    return np.argsort(copies_apart(h), kind="stable")
 
 
 def _hashes(column: pd.Series) -> NDArray[np.uint64]:
