@@ -79,10 +79,9 @@ for panel, commands in GROUPS.items():
 def interrupts_count_once() -> None:
     """Ctrl-C pressed again within `SETTLING` seconds does not interrupt the tidying up.
 
-    Where the program was started with Ctrl-C ignored, it stays ignored.
+    SIGTERM, as schedulers of jobs send it, is the same as Ctrl-C. Where the program was started
+    with one of them ignored, that stays ignored.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return
     last = -math.inf
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -91,7 +90,9 @@ def interrupts_count_once() -> None:
         if last - before > SETTLING:
             signal.default_int_handler(number, frame)
 
-    signal.signal(signal.SIGINT, stop)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, stop)
 
 
 def open_streams() -> None:
@@ -117,5 +118,6 @@ def main() -> None:
     interrupts_count_once()
     share_one_heap()
     code = guarded(app)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the interpreter ends undisturbed
+    for number in (signal.SIGINT, signal.SIGTERM):  # the interpreter ends undisturbed
+        signal.signal(number, signal.SIG_IGN)
     sys.exit(code)

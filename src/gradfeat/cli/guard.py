@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Of an option or argument that does not parse; typer exports only this subclass of it.
 USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1])
 
-#: Exit code of Ctrl-C; typer returns it where a command does not catch the interrupt.
+#: Exit code of Ctrl-C and SIGTERM; typer returns it where a command does not catch the interrupt.
 INTERRUPTED = 130
 #: Exit code of a fault of the program itself (EX_SOFTWARE of sysexits.h).
 UNFORESEEN = 70
@@ -45,14 +45,14 @@ class Refused(Exception):
 
 
 class Stopped(Exception):
-    """Ctrl-C, with what is kept and how to go on: one sentence."""
+    """Ctrl-C or SIGTERM, with what is kept and how to go on: one sentence."""
 
 
 def guarded(run: Callable[..., Any], arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
-    What a person can put right is one sentence on stderr and code 2; Ctrl-C is code 130; a fault
-    of the program is one sentence, a file with the traceback, and code 70.
+    What a person can put right is one sentence on stderr and code 2; Ctrl-C and SIGTERM are code
+    130; a fault of the program is one sentence, a file with the traceback, and code 70.
     """
     try:
         _refuse_empty(sys.argv[1:] if arguments is None else arguments)
