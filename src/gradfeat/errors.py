@@ -21,6 +21,10 @@ class TableError(ValueError):
 class ModelFileError(ValueError):
     """A model file that cannot be read or written."""
 
+    @classmethod
+    def absent(cls, path: object) -> ModelFileError:
+        return cls(f"{path} does not exist: give the path of a saved model.")
+
 
 class ExperimentError(ValueError):
     """An experiment, or a request to run one, that cannot be used."""

@@ -45,6 +45,19 @@ def test_list_and_status_read_words_and_counts_alone(folder):
     assert loaded(folder, "list", "status", of=of) == "0 []"
 
 
+def test_a_file_that_is_not_there_is_refused_without_libraries_of_numbers(folder):
+    (folder / "m.gradfeat").touch()
+    (folder / "t.csv").touch()
+    commands = [
+        "fit absent.csv --target y",
+        "diagnose absent.csv --target y",
+        "refit m.gradfeat absent.csv --target y --out n.gradfeat",
+        "predict m.gradfeat absent.csv --out p.csv",
+        "predict absent.gradfeat t.csv --out p.csv",
+    ]
+    assert loaded(folder, *commands, of=(*HEAVY, "pandas", "scipy")) == "2 []"
+
+
 def test_show_judges_stored_numbers_without_what_computed_them(folder, capsys):
     gradfeat(capsys, "run", grows(folder, WORDS), "--no-figure")
     assert loaded(folder, "status", "show grows.py", of=(*HEAVY, "scipy")) == "0 []"

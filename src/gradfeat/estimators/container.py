@@ -143,7 +143,7 @@ def _open(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
             metadata = handle.metadata() or {}
             return metadata, {name: handle.get_tensor(name) for name in handle.keys()}  # noqa: SIM118
     except FileNotFoundError:
-        raise ModelFileError(f"{path} does not exist: give the path of a saved model.") from None
+        raise ModelFileError.absent(path) from None
     except (SafetensorError, OSError, ValueError) as error:
         raise ModelFileError(
             f"{path} cannot be read as a model ({error}): the file is damaged, cut short, or not "

@@ -14,6 +14,7 @@ import typer
 
 from gradfeat.cli.guard import Stopped
 from gradfeat.cli.terminal import Format, Printed, Printing, Quiet, Verbose
+from gradfeat.errors import ModelFileError
 from gradfeat.maths.limits import Deadline
 from gradfeat.table.methods import JOBS, METHODS, SECONDS, SEEDS, WIDTH, WIDTHS
 
@@ -171,6 +172,7 @@ def diagnose(
 ) -> None:
     """Say what kind of signal a table holds: its degrees, directions, and the rows it needs."""
     deadline = Deadline.after(time)  # what is imported now takes time too
+    _refuse_absent(data)
     options, printing = _options({**locals()}), Printing(data, out, form, quiet, verbose)
     from gradfeat.interface.diagnose import diagnose as diagnosed
 
@@ -238,6 +240,7 @@ def fit(
     Large tables stream piece by piece; when interrupted, the same command goes on.
     """
     deadline = Deadline.after(time)  # what is imported now takes time too
+    _refuse_absent(data)
     options, printing = _options({**locals()}), Printing(data, out, form, quiet, verbose)
     from gradfeat.interface.compare import compare
 
@@ -246,6 +249,19 @@ def fit(
             found = compare(data, progress=bar.tell, **options)
         printing.found(found, deadline.before(-_late(time)))
     printing.files(found)
+
+
+def _refuse_absent(data: str, model: Path | None = None) -> None:
+    """Refuse files that are not there before libraries of numbers are imported, which takes long.
+
+    Where a URL leads is seen when it is read.
+    """
+    from gradfeat.rows.sources.files import find_files
+
+    if model is not None and not model.exists():
+        raise ModelFileError.absent(model)
+    if "://" not in data:
+        find_files(data)
 
 
 def _late(time: float) -> float:
@@ -297,6 +313,7 @@ def predict(
     strict: Strict = False,
 ) -> None:
     """Predict the target for the rows of a table, in their order; of classes also probabilities."""
+    _refuse_absent(data, model)
     from gradfeat.cli.table.models import predict_table
     from gradfeat.rows.sources.text_options import text_options
 
@@ -325,6 +342,7 @@ def refit(
     strict: Strict = False,
 ) -> None:
     """Keep the features of a model, fit its head to another target, score it on held-out rows."""
+    _refuse_absent(str(data), model)
     from gradfeat.cli.table.models import refit_table
     from gradfeat.rows.sources.text_options import text_options
     from gradfeat.table.request import Request
