@@ -43,7 +43,7 @@ ROOMS: Final = {
     "models": Room(11_558, 68),
     "planning": Room(1_461, 10),
     "reports": Room(1_027, 4),
-    "rows": Room(6_893, 30),
+    "rows": Room(6_909, 30),
     "table": Room(12_765, 48),
     "tasks": Room(2_211, 18),
     "theory": Room(6_842, 32),

@@ -268,6 +268,20 @@ def test_headers_that_differ_are_refused_naming_both_files(tmp_path):
         csv_tables(tmp_path)
 
 
+@pytest.mark.parametrize("wanted", [["when", "x"], ["x"]])
+@pytest.mark.parametrize("name", ["b.csv", "b.csv.gz"])
+def test_columns_of_several_files_go_by_their_names(tmp_path, name, wanted):
+    first = pd.DataFrame({"x": [1.5, 2.5], "when": ["u", "v"], "n": [True, False]})
+    first.to_csv(tmp_path / "a.csv", index=False)
+    first[["n", "x", "when"]].to_csv(tmp_path / name, index=False)
+    found = pd.concat(chunks(csv_tables(tmp_path).select(wanted)), ignore_index=True)
+    pd.testing.assert_frame_equal(found, pd.concat([first[wanted]] * 2, ignore_index=True))
+    with (tmp_path / "c.csv").open("w") as third:
+        third.write("when,n,x\nu,True,1\nv,False,oops\n")
+    with pytest.raises(SourceError, match=r"c\.csv', line 3: column 'x' holds 'oops'"):
+        chunks(csv_tables(tmp_path).select(wanted))
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
 def test_a_file_that_changes_between_passes_is_refused(tmp_path, name):
     path = tmp_path / name

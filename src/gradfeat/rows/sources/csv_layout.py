@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -78,6 +78,10 @@ class CsvLayout(Layout):
         """By the kinds: numbers that may be written otherwise, or be codes, are text."""
         kinds = dict(zip(self.names, self.kinds, strict=True))
         return {name: _CELLS.get(kinds[name], "text") for name in self.selected}
+
+    def in_order(self, names: tuple[str, ...]) -> Self:
+        kinds = dict(zip(self.names, self.kinds, strict=True))
+        return replace(self, names=names, kinds=tuple(kinds[n] for n in names)) if names else self
 
     def read_as(self, cells: Mapping[str, Cells]) -> CsvLayout:
         """Chunks with a cell that is not of its kind have the column as text."""

@@ -1,7 +1,7 @@
 """The files of a path, here or on any fsspec file system, and the text inside packed ones.
 
-A path is one file, a folder, a glob or a list; packed are gz, bz2, xz, zip archives of one file,
-and workbooks.
+A path is one file, a folder, a glob or a list; packed are gz, bz2, xz, zst, zip archives of one
+file, and workbooks.
 """
 
 from __future__ import annotations
@@ -304,6 +304,10 @@ class Compressed(Packing):
         return path[: -len(self.ending)] if path.lower().endswith(self.ending) else path
 
     def unpacked(self, raw: BinaryIO, name: str) -> BinaryIO:
+        if self.ending == ".zst":
+            from pyarrow import CompressedInputStream  # here: who finds no file needs no Arrow
+
+            return _bounded(raw, CompressedInputStream(raw, "zstd"), name)
         openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
         return _bounded(raw, openers[self.ending](raw, "rb"), name)
 
@@ -322,8 +326,8 @@ class Zipped(Packing):
         return _bounded(raw, zipfile.ZipFile(raw).open(self.member), name)
 
 
-PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zip")
-_STARTS = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}
+PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+_STARTS = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 
 
 def _bounded(raw: BinaryIO, contents: Any, name: str) -> BinaryIO:
@@ -351,7 +355,7 @@ def opened_safely(file: FoundFile, packing: Packing) -> Iterator[BinaryIO]:
     """The unpacked text; what is wrong with it as one sentence."""
     name = file.name
     try:
-        with reading(name, but=gzip.BadGzipFile), file.fs.open(file.path) as raw, _of_bz2():
+        with reading(name, but=gzip.BadGzipFile), file.fs.open(file.path) as raw, _damage():
             yield packing.unpacked(cast(BinaryIO, raw), name)
     except TooMuch as error:
         raise SourceError(str(error)) from error
@@ -362,12 +366,12 @@ def opened_safely(file: FoundFile, packing: Packing) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _of_bz2() -> Iterator[None]:
-    """What bz2 says of damaged data as other formats say it, and not as file systems do."""
+def _damage() -> Iterator[None]:
+    """What bz2 and Arrow say of damaged data as other formats say it, not as file systems do."""
     try:
         yield
     except OSError as error:
-        if str(error) != "Invalid data stream":
+        if not re.match("Invalid data stream|Truncated compressed|ZSTD", str(error)):
             raise
         raise EOFError from error
 

@@ -49,8 +49,8 @@ def tables(
 ) -> Tables:
     """A table by its first file: Parquet, Arrow (Feather), Excel, JSON lines, or delimited text.
 
-    Text may be packed: gz, bz2, xz, or a zip archive of one file; of a workbook its first sheet is
-    one, or that of `text`.
+    Text may be packed: gz, bz2, xz, zst, or a zip archive of one file; of a workbook its first
+    sheet is one, or that of `text`.
 
     >>> import fsspec
     >>> fsspec.filesystem("memory").pipe("/doc/t.tsv", b"x\\ty\\n1\\t2\\n")
@@ -83,8 +83,9 @@ def csv_tables(
 
     The separator (comma, semicolon, tab, bar or blanks), comments, and whether there is a header
     are found from the text (``looks``), and what is not plain is told in `remarks`; fields may be
-    quoted; a decimal comma is understood where the comma is not the delimiter. Kinds of columns
-    are decided from the first 20,000 rows and kept; numbers are read as float64.
+    quoted; a decimal comma is understood where the comma is not the delimiter. Columns of several
+    files go by their names. Kinds of columns are decided from the first 20,000 rows and kept;
+    numbers are read as float64.
 
     >>> import fsspec
     >>> fsspec.filesystem("memory").pipe("/doc/a.csv", b'x;y\\n1,5;"a\\nb"\\n2;c\\n')
@@ -98,7 +99,7 @@ def csv_tables(
     for file in found[1:]:
         other, there = open_csv(file, looks.told.over(text))
         _refuse_unlike(found[0], looks, file, there)
-        files.append(other)
+        files.append(other if there.names == looks.names else replace(other, names=there.names))
     layout = _layout(files, looks)
     if columns is not None:
         layout = layout.select(columns, first_and_more(found[0].name, len(found)))
@@ -106,10 +107,11 @@ def csv_tables(
 
 
 def _refuse_unlike(first: FoundFile, looks: Looks, other: FoundFile, there: Looks) -> None:
-    if (there.names, there.row_names) != (looks.names, looks.row_names):
+    alike = sorted(there.names) == sorted(looks.names) and there.row_names == looks.row_names
+    if not alike or (looks.row_names and there.names[0] != looks.names[0]):
         raise SourceError(
             f"the header of '{other.name}' ({listing(there.names)}) is not that of '{first.name}' "
-            f"({listing(looks.names)}): give files with the same header."
+            f"({listing(looks.names)}): give files with the same columns."
         )
 
 

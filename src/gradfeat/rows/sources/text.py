@@ -45,6 +45,7 @@ class TextFile:
     #: Offset of the first byte of the records, and its line (from 1).
     body: int = 0
     line: int = 1
+    names: tuple[str, ...] = ()  # its columns, in an order other than that of the first file
 
     @property
     def from_start(self) -> bool:
@@ -120,6 +121,10 @@ class Layout(ABC):
         refuse_unknown(where, columns, self.names)
         return replace(self, selected=tuple(columns))
 
+    def in_order(self, names: tuple[str, ...]) -> Self:
+        """Of a file whose columns stand in the order of `names`; none: as here."""
+        return replace(self, names=names) if names else self
+
     def read_as(self, cells: Mapping[str, Cells]) -> Layout:
         """As :meth:`~gradfeat.rows.sources.tables.Tables.read_as`."""
         del cells
@@ -167,6 +172,7 @@ class Records:
 
     def frames(self, layout: Layout) -> Iterator[pd.DataFrame]:
         """All of them, as one data frame."""
+        layout = layout.in_order(self.file.names)
         yield layout.frame(self._bytes(), self.file.file.name, self.span.line)
 
     def _bytes(self) -> bytes:
@@ -301,8 +307,8 @@ def records(
         def read(size: int) -> bytes:
             return file.in_line_feeds(stream.read(size))
 
-        find, keep = layout.record_ends, layout.row_ends
-        body = footless(read, partial(layout.end_of_rows, name=file.file.name), tell)
+        find, keep, own = layout.record_ends, layout.row_ends, layout.in_order(file.names)
+        body = footless(read, partial(own.end_of_rows, name=file.file.name), tell)
         yield from spans(body, find, rows, file.file.name, file.body, file.line, keep)
 
 
@@ -381,8 +387,8 @@ def refuse_others(name: str, data: bytes) -> None:
     if what:
         raise SourceError(
             f"'{name}' is not a table but {what}: give CSV, TSV or other delimited text, JSON "
-            "(these also as .gz, .bz2, .xz or .zip), Parquet, Feather or Arrow (.feather, .arrow), "
-            "or Excel (.xlsx)."
+            "(these also as .gz, .bz2, .xz, .zst or .zip), Parquet, Feather or Arrow (.feather, "
+            ".arrow), or Excel (.xlsx)."
         )
 
 
