@@ -115,6 +115,12 @@ def test_what_cannot_be_asked_is_said():
         gradfeat.importances(model, FRAME[["a"]], np.ones(400))
 
 
+def test_truth_values_that_may_be_missing_are_classes_of_a_model():
+    y = pd.Series(Y > 0, dtype="boolean")
+    model = gradfeat.LinearClassifier().fit(FRAME[["a", "b"]], y)
+    assert gradfeat.importances(model, FRAME[["a", "b"]], y)["loss"][0] > 0.2
+
+
 def test_losses_are_of_probabilities_where_nearly_all_rows_are_predicted_as_one_class():
     """Accuracy lost nothing without any column; the command line has judged by log-loss here."""
     rare = np.where(Y + 0.3 * FRAME["b"] > np.quantile(Y, 0.95), "yes", "no")

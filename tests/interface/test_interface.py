@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from dataclasses import replace
 from inspect import signature
@@ -92,6 +93,7 @@ def test_every_figure_of_the_page_is_drawn_on_given_axes(found):
     plt.close("all")
     with pytest.raises(AttributeError, match="there is no figure 'roc': there are comparison"):
         found.plot.roc  # noqa: B018
+    assert [*pickle.loads(pickle.dumps(found)).plot] == [*found.plot]  # it recursed without end
 
 
 def test_a_notebook_shows_the_page_in_a_style_of_its_own(found, tmp_path):
@@ -176,6 +178,7 @@ def test_a_text_is_one_name_in_every_list(frame, found):
         ({"time": np.inf}, "time is inf: give a number from 1"),
         ({"time": "5"}, "time is '5': give a number"),
         ({"seed": 1.5}, "seed is 1.5: give a whole number"),
+        ({"progress": 3}, "progress is 3: give a function"),
         ({"jobs": "2"}, "jobs is '2': give a whole number or None"),
         ({"separator": 1}, "separator is 1: give a text or None"),
         ({"checkpoint": 3}, "checkpoint is 3: give a text or a path or None"),

@@ -52,7 +52,9 @@ class PageFigures:
         self._figures = figures
 
     def __getattr__(self, name: str) -> Callable[..., Axes]:
-        if name.startswith("_") or name not in self._figures:
+        if name.startswith("_"):  # pickle asks for some before there are figures
+            raise AttributeError(name)
+        if name not in self._figures:
             raise AttributeError(f"there is no figure {name!r}: there are {', '.join(self)}.")
         return self._figures[name].draw
 

@@ -81,7 +81,7 @@ def importances(
     if not callable(getattr(model, "predict", None)):
         raise TableError(f"The model is a {called} without predict: give a fitted estimator.")
     frame = as_frame(X).reset_index(drop=True)
-    values = column_or_1d(y)
+    values = column_or_1d(np.asarray(y))  # in the kind that it has: True and False stay so
     check_consistent_length(frame, values)
     if pd.isna(values).any():
         raise TableError("The target has missing values: leave their rows out.")

@@ -64,6 +64,8 @@ _TAKES: dict[Any, tuple[Any, str]] = {
     float: (Real, "a number"),
     str: (str, "a text"),
     os.PathLike: (os.PathLike, "a path"),
+    Callable: (Callable, "a function"),
+    Deadline: (Deadline, "a Deadline"),
     NoneType: (NoneType, "None"),
 }
 

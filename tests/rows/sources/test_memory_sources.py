@@ -89,6 +89,15 @@ def test_shapes_and_types_that_do_not_go_together_are_refused(tmp_path, arrays, 
         NpyRows(*paths)
 
 
+def test_frames_and_lists_of_numbers_are_arrays():
+    """There was an AttributeError of pandas."""
+    same = ArrayRows(X, Y).fingerprint
+    assert ArrayRows(pd.DataFrame(X), pd.Series(Y)).fingerprint == same
+    assert ArrayRows(X.tolist(), Y.tolist()).fingerprint == same
+    with pytest.raises(SourceError, match="X is of type object: give real numbers"):
+        ArrayRows(pd.DataFrame({"a": ["x"] * len(Y)}), Y)
+
+
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_values_missing_or_infinite_are_refused_naming_the_rows(tmp_path, place, bad):

@@ -181,6 +181,9 @@ class ArrayRows(NumericSource):
         piece_rows: int = PIECE_ROWS,
         dtype: torch.dtype = torch.float64,
     ) -> None:
+        # Lists, series and frames are the arrays that they become; names of columns stay behind.
+        X, y = (a if torch.is_tensor(a) else np.asarray(a) for a in (X, y))
+        w = w if w is None or torch.is_tensor(w) else np.asarray(w)
         checked_shapes(X.shape, y.shape, None if w is None else w.shape)
         if not len(X):
             raise SourceError("X has no rows: give at least one.")
