@@ -1,12 +1,14 @@
 """Microseconds a row that predictions take, against gradient boosting, in one run.
 
     python benchmarks/predict_speed.py [--sizes 4000,30000]
-        [--families multi-index,thresholds,diamonds] [--repetitions 7] [--kernels]
+        [--families multi-index,thresholds,diamonds] [--repetitions 7] [--predicted 1000000]
+    python benchmarks/predict_speed.py --kernels
 
 Fits `RFMRegressor()`, CatBoost (where it is installed) and HistGradientBoosting with their defaults
 to the tables of `growth.py`, then predicts the same 4,000 test rows with each in turn: processor
-seconds of one thread, medians, ratios to HistGradientBoosting; then processor seconds of the fit,
-1 - R2, and the centres with their float type.
+seconds of one thread, medians, ratios to HistGradientBoosting; then MB that the memory of the
+process grew by in the first prediction, processor seconds of the fit, 1 - R2, and the centres with
+their float type. `--predicted`: so many rows in one call, the test rows again and again.
 
 `--kernels`: instead, sums of 4,000 kernels of 12 and of 26 columns in float32, in turn.
 """
@@ -19,12 +21,14 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import argparse
 import importlib.util
+import resource
 import statistics
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from growth import problem
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -65,23 +69,32 @@ def centres(model: Any) -> str:
     return f"{model.settings_['points']:,} {', '.join(sorted(types))}".replace("torch.", "")
 
 
-def compare(family: str, n: int, repetitions: int) -> None:
+def grown(work: Callable[[], Any]) -> float:
+    """MB by which the memory that this process has held at once grows."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    work()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+
+def compare(family: str, n: int, repetitions: int, predicted: int) -> None:
     """One row of the table a model."""
     rows = problem(family, n, 0)
     if rows is None:
         return
     fitted = models()
     fits = {name: seconds(lambda m=m: m.fit(rows.X, rows.y)) for name, m in fitted.items()}
+    X = np.resize(rows.X_test, (predicted, rows.X_test.shape[1]))
+    memory = {name: grown(lambda m=model: m.predict(X)) for name, model in fitted.items()}
     taken: dict[str, list[float]] = {name: [] for name in fitted}
     for _ in range(repetitions):
         for name, model in fitted.items():
-            taken[name].append(seconds(lambda m=model: m.predict(rows.X_test)))
-    each = {name: statistics.median(t) / len(rows.X_test) * 1e6 for name, t in taken.items()}
+            taken[name].append(seconds(lambda m=model: m.predict(X)))
+    each = {name: statistics.median(t) / len(X) * 1e6 for name, t in taken.items()}
     for name, model in fitted.items():
         score = r2_score(rows.y_test, model.predict(rows.X_test))
         print(
             f"| {family} | {n:,} | {name} | {each[name]:.2f} | {each[name] / each['hist']:.2f} | "
-            f"{fits[name]:.1f} | {1 - score:.5f} | {centres(model)} |",
+            f"{memory[name]:.0f} | {fits[name]:.1f} | {1 - score:.5f} | {centres(model)} |",
             flush=True,
         )
 
@@ -116,17 +129,18 @@ def main() -> None:
         default=["multi-index", "thresholds", "diamonds"],
     )
     parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--predicted", type=int, default=4000)
     parser.add_argument("--kernels", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.kernels:
         kernels(options.repetitions)
         return
-    print("| family | rows | model | us a row | against hist | fit s | 1 - R2 | centres |")
-    print("|---" * 8 + "|")
+    print("| family | rows | model | us a row | against hist | MB | fit s | 1 - R2 | centres |")
+    print("|---" * 9 + "|")
     for family in options.families:
         for n in options.sizes:
-            compare(family, n, options.repetitions)
+            compare(family, n, options.repetitions, options.predicted)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,16 @@ def test_methods_that_need_their_rows_in_memory_are_fitted_to_a_sample(monkeypat
         assert "Linear model (" not in shown
 
 
+def test_a_method_that_had_no_time_for_all_rows_is_said_to_have_had_none(monkeypatch):
+    monkeypatch.setattr("gradfeat.table.prepared.SAMPLE_ROWS", 100)
+    monkeypatch.setattr("gradfeat.table.fitting._streams", lambda *_: False)  # no time for passes
+    report = compared(FrameTables(mixed(), 50), ("linear", "boosting")).report
+    on = "was fitted on 100 of the 300 training rows,"
+    text = " ".join(remark.text for remark in report.remarks)
+    assert f"Linear model {on} to keep to the time asked for" in text
+    assert f"Gradient boosting {on} which it needs in memory" in text
+
+
 def test_columns_to_be_ignored_are_not_read():
     report = compared(FrameTables(mixed()), ignore=("a", "name")).report
     assert {note.name for note in report.columns} == {"b", "whole", "kind", "when", "flag"}

@@ -243,16 +243,12 @@ def _remarks(
 
 
 def _fitted_to_fewer(fits: Sequence[Fitted], n: int) -> list[str]:
-    results = [fit.result for fit in fits]
-    why = {
-        True: "which it needs in memory: a random sample",
-        False: "to keep to the time asked for",
-    }
+    needs, short = "which it needs in memory: a random sample", "to keep to the time asked for"
     return [
-        f"{one.label} was fitted on {one.rows_used:,} of the {n:,} training rows, "
-        f"{why[one.sampled]}."
-        for one in results
-        if one.rows_used < n and not one.error
+        f"{fit.result.label} was fitted on {fit.result.rows_used:,} of the {n:,} training rows, "
+        f"{needs if fit.result.sampled and fit.method.in_memory else short}."
+        for fit in fits
+        if fit.result.rows_used < n and not fit.result.error
     ]
 
 

@@ -31,7 +31,7 @@ AT_ONCE = 2**15
 #: Names of files of text with tabs, of JSON lines, and of formats that are read but not written.
 _TAB_ENDINGS, _LINES_ENDINGS = (".tsv", ".tab"), (".jsonl", ".ndjson")
 _OTHER_ENDINGS = (
-    *(".json", ".xls", ".orc", ".zst"), *EXCEL_ENDINGS, *ARROW_ENDINGS, *PACKED_ENDINGS
+    *(".json", ".xls", ".orc"), *EXCEL_ENDINGS, *ARROW_ENDINGS, *PACKED_ENDINGS
 )  # fmt: skip
 
 

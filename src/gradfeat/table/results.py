@@ -40,8 +40,8 @@ class MethodResult:
     `scores` maps a score's printed name (``R2``, ``RMSE``; ``accuracy``, ``log-loss``, ``AUC``)
     to its interval; the first one ranks. `family` says whether the method's features are
     ``fixed``, ``learned`` by gradients, or a ``reference`` outside that question (trees).
-    It was fitted to `rows_used` of `rows_there`. `sampled` says whether it needs its rows in memory
-    and was fitted to a sample of a table that streams.
+    It was fitted to `rows_used` of `rows_there`. `sampled` says whether that was a sample of a
+    table that streams: of rows that it needs in memory, or in the time that it had.
     """
 
     name: str
