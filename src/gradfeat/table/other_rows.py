@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from gradfeat.rows.sources.tables import Tables, selected
 from gradfeat.table.reading.missing import DistinctTexts, Masking
-from gradfeat.table.reading.number_formats import LARGEST, MARKERS, taken_apart
+from gradfeat.table.reading.number_cells import is_marker, taken_apart
+from gradfeat.table.reading.number_formats import LARGEST
 from gradfeat.table.reading.numbers import NumberPlan, find_numbers
 from gradfeat.table.reading.plan import as_text, has_digits
 from gradfeat.table.row_sample import column_of
@@ -234,7 +235,7 @@ def _units(
 def _words(column: pd.Series) -> NDArray[np.bool_]:
     """Which cells (n,) say something else than that a value is missing."""
     text = as_text(column)
-    return (text.notna() & ~text.str.casefold().isin([*MARKERS])).to_numpy(dtype=bool)
+    return text.map(lambda t: t is not None and not is_marker(t)).to_numpy(dtype=bool)
 
 
 def _adds_up(

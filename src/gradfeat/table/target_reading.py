@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from gradfeat.rows.sources.tables import Cells, Tables
 from gradfeat.table.reading.decide import plan_column
 from gradfeat.table.reading.missing import MaskedTables, Masking
-from gradfeat.table.reading.number_formats import MARKERS, NumberFormat
+from gradfeat.table.reading.number_cells import MARKERS, is_marker
+from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.plan import ColumnPlan, as_text, content
 from gradfeat.table.row_sample import TargetValues, column_of
 from gradfeat.table.target import FEWEST_ROWS_OF_CLASS, FREQUENT
@@ -106,7 +107,7 @@ def target_reading(
     if plan.kind == "number" and column.dtype != "category" and not classes:
         return TargetReading(name, plan, why="no number", remark=_about_numbers(plan, column))
     counts = {str(key): int(n) for key, n in found.table[["key", "count"]].itertuples(index=False)}
-    words = {key: n for key, n in counts.items() if key.casefold() in MARKERS}
+    words = {key: n for key, n in counts.items() if is_marker(key)}
     others = [n for key, n in counts.items() if key not in words]
     some = FREQUENT * sum(counts.values())
     least = max(some, AS_OTHERS * min(others, default=0))
@@ -164,7 +165,7 @@ def called_missing(found: TargetValues) -> str:
     return " ".join(
         f"{word!r} is a class here ({counted(n, 'row')}); --missing {word!r} takes it as missing."
         for word, n in rows.items()
-        if word in strays or (word.casefold() in MARKERS and word not in "+-")
+        if word in strays or (is_marker(word) and word not in "+-")
     )
 
 

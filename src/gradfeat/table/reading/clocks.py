@@ -17,7 +17,7 @@ from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.date_cells import OFFSET
 from gradfeat.table.reading.dates import on_circle
 from gradfeat.table.reading.missing import DistinctTexts
-from gradfeat.table.reading.number_formats import MARKERS
+from gradfeat.table.reading.number_cells import is_marker
 from gradfeat.table.reading.plan import (
     ColumnPlan,
     EncodedColumn,
@@ -156,7 +156,7 @@ def find_digits_clock(name: str, found: DistinctTexts) -> ColumnPlan | None:
     >>> plan.encode(pd.Series(["0930", "9:30", 930, "0975"])).parts["_seconds"].tolist()
     [34200.0, 34200.0, 34200.0, nan]
     """
-    known = [text for text in found.texts if text.casefold() not in MARKERS]
+    known = [text for text in found.texts if not is_marker(text)]
     late = any(text[2:] >= _LATE for text in known)
     if len(known) < _MANY or not late or not all(map(_DIGITS.fullmatch, known)):
         return None
@@ -202,13 +202,13 @@ _IN_WORDS = re.compile(
 #: Ages: a bare m is of months beside years alone, and all over a column of such.
 _AGE, _AGE_OF_MONTHS = (
     re.compile(
-        rf"(?:(?P<y>{_NUMBER}) ?(?:y|(?i:yrs?|years?|jahre?|ans?)){_THEN})?"
+        rf"(?:(?P<y>{_NUMBER}) ?(?:[yY]|(?i:yrs?|years?|jahre?|ans?)){_THEN})?"
         rf"(?:(?P<mo>{_NUMBER}) ?(?:{bare}|(?i:mos?|mths?|months?|monate?|mois)){_THEN})?"
-        rf"(?:(?P<w>{_NUMBER}) ?(?:w|(?i:wks?|weeks?|wochen?)){_THEN})?"
-        rf"(?:(?P<d>{_NUMBER}) ?(?:d|(?i:days?|tage?)))?\.?",
+        rf"(?:(?P<w>{_NUMBER}) ?(?:[wW]|(?i:wks?|weeks?|wochen?)){_THEN})?"
+        rf"(?:(?P<d>{_NUMBER}) ?(?:[dD]|(?i:days?|tage?)))?\.?",
         re.ASCII,
     )
-    for bare in ("(?(y)m|(?!))", "m")
+    for bare in ("(?(y)m|(?!))", "[mM]")
 )
 _DAYS = {"y": 365.25, "mo": 365.25 / 12, "w": 7.0, "d": 1.0}
 _PARTS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}

@@ -18,7 +18,8 @@ from gradfeat.table.reading.clocks import DurationPlan, find_clock, find_digits_
 from gradfeat.table.reading.date_cells import Short
 from gradfeat.table.reading.dates import DateOrder, DatePlan, DateTexts, stored_plan
 from gradfeat.table.reading.missing import LARGE, DistinctTexts, written_for_missing
-from gradfeat.table.reading.number_formats import EITHER, taken_apart
+from gradfeat.table.reading.number_cells import taken_apart
+from gradfeat.table.reading.number_formats import EITHER
 from gradfeat.table.reading.numbers import (
     NumberPlan,
     find_numbers,
@@ -181,7 +182,10 @@ def _plan_text(
     if codes or (column.dtype == "category" and len(text.texts) <= most_levels(sum(text.counts))):
         return levels_plan(name, text.counts, text.texts, codes=codes)
     if numbers := find_numbers(name, text, known.decimal, known.told):
-        return numbers
+        lost = text.strays(numbers.read(texts)) if numbers.format.unit else {}
+        clock = find_clock(name, text) if lost else None  # 45Y beside 18M, which is no 18 million
+        read = next(iter(clock.encode(texts).parts.values())) if clock else None
+        return numbers if clock is None or read is None or text.strays(read) else clock
     if written is not None:
         return written.plan(name, *orders)
     found = find_clock(name, text) or levels_plan(name, text.counts, text.texts, doubt(name, text))
@@ -286,9 +290,9 @@ _SHARE, _OFTEN, _DISTINCT = 0.01, 3.0, 20
 def codes_for_missing(values: NDArray[np.float64]) -> list[float]:
     """Numbers that may stand for missing ones.
 
-    Far from all others, these are up to four of 9, 99, 999 and so on, 88, 888, the extremes of
+    Far from all others, these are up to four of 9, 99.99, 999 and so on, 88, 777, the extremes of
     integers, and 97 or 998 beside 99 or 999; and 0, where that is frequent. Nearer ones are -1 and
-    negative nines that are the only negative numbers and frequent.
+    negative nines that are the only negative numbers and frequent, and -99.9 that is frequent.
 
     >>> ages = [*range(90)]
     >>> codes_for_missing(np.array(ages + 4 * [999.0, 998.0])), codes_for_missing(np.array(ages))
@@ -310,7 +314,8 @@ def codes_for_missing(values: NDArray[np.float64]) -> list[float]:
             known, often = known[below:], often[below:]
         if known[0] == 0 and often[0] and known[1] > _FAR * (known[-1] - known[1]):
             found.append(0.0)
-    return found
+    nines = [v for v in known[often & (known <= -99)] if {*f"{-v:.10g}"} <= {*"9."}]
+    return found + (nines if len(known) >= _DISTINCT else [])
 
 
 def _far_codes(known: NDArray[np.float64], count: NDArray[np.intp]) -> int:

@@ -15,7 +15,11 @@ from gradfeat.rows.source import Piece
 from gradfeat.rows.sources.tables import Cells, Tables, held, selected
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.leaks import names_of
-from gradfeat.table.reading.number_formats import MARKERS, ONE_STRAY_IN, NumberFormat
+from gradfeat.table.reading.number_cells import is_marker
+from gradfeat.table.reading.number_formats import (
+    ONE_STRAY_IN,
+    NumberFormat,
+)
 from gradfeat.table.reading.plan import Floats, as_text
 from gradfeat.table.results import ColumnNote
 from gradfeat.wording import listing, near_names, percent
@@ -196,7 +200,7 @@ class DistinctTexts:
     def strays(self, values: Floats) -> dict[str, int]:
         """What has no value and is no marker of missing values either, with counts."""
         each = zip(self.texts, self.counts, values, strict=True)
-        return {t: n for t, n, v in each if np.isnan(v) and t.casefold() not in MARKERS}
+        return {t: n for t, n, v in each if np.isnan(v) and not is_marker(t)}
 
 
 #: Numbers that stand for a missing one, and those from this size on.
@@ -205,11 +209,12 @@ _EXTREMES |= {32767.0, -32768.0, 2147483647.0, -2147483648.0}
 
 
 def written_for_missing(value: float) -> bool:
-    """Whether it is -1, huge, an extreme of integers, all nines, -9.99, 97 or 998, 88 or 888."""
+    """Whether it is -1, huge, an extreme of integers, all nines, 97 or 998, 88, 777 or 99.99."""
     digits = f"{abs(value):.10g}".replace(".", "")
     nines = {*digits[:-1]} <= {"9"} and digits[-1] in ("6789" if len(digits) > 1 else "9")
-    nines |= {*digits} == {"8"} and len(digits) > 1
-    return value in _EXTREMES or abs(value) >= LARGE or (nines and (value % 1 == 0 or value < 0))
+    nines |= len(digits) > 1 and len({*digits}) == 1 and digits[0] in "78"
+    whole = value % 1 == 0 or value < 0 or (abs(value) > 10 and {*digits} == {"9"})
+    return value in _EXTREMES or abs(value) >= LARGE or (nines and whole)
 
 
 #: Share of rows without a value from which a column marks them, or a word for them is told.

@@ -6,155 +6,23 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-from unicodedata import decimal, numeric
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gradfeat.table.reading.number_cells import FLAGS, WrittenNumber, taken_apart
 from gradfeat.table.reading.units import (
-    FACTOR,
-    FACTORS,
-    FACTORS_OF_MONEY,
-    MEASURE,
-    MONEY,
     PARTS,
-    PER,
-    SIGNS,
-    TIMES,
     converted,
     is_money,
     name_of,
     of_credits,
-    of_two_numbers,
     related,
-    unit_words,
 )
-
-#: What ASCII has signs for.
-SPELT = str.maketrans({"−": "-", "﹣": "-", "－": "-", "–": "-", "‑": "-", "’": "'", "′": "'",
-                        "″": '"', "“": '"', "”": '"', "．": ".", "·": ".", "，": ",", "٫": ".",
-                        "٬": ",", "×": "x", "º": "°", "˚": "°", "≤": "<", "≥": ">", "≈": "~",
-                        "⁄": "/"})  # fmt: skip
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-_NOTHING_MORE = re.compile(r"(?<=\d)\s?/[-=]$")  # of rupees and shillings without parts
-_QUOTED = re.compile(r"'(?=[-+\d.])([^']*)'?|\"(?=[-+\d.])([^\"]*)\"")
-_POWER = re.compile(r"\s?[x*.]\s?10(?:\s?(?:\^|\*\*)\s?([-+]?\d+)|([⁻⁺]?[⁰¹²³⁴-⁹]+))")
-_FORTRAN = re.compile(r"(?<=\d)[dD](?=[-+]\d{2,3}$)", re.ASCII)
-_FRACTION = re.compile(r"([-+]?)(?:(\d+)[ -])?(\d{1,2})/(2|3|4|8|16|32|64)", re.ASCII)
 
 #: Larger numbers count as infinite: the squares that scores and figures take stay finite.
 LARGEST = 1e150
-
-_WORDS = """
-? ?? ??? - -- --- \u2013 \u2014 . .. ... * ** # n/a na n.a. n.a #n/a n/d nd n.d. nan null nil none
-unknown unk missing undefined tbd tba #ref! #value! #div/0! #num! #name? #null! <na> nat
-inf -inf +inf infinity -infinity +infinity
-not_available not_applicable not_reported not_recorded no_data not_stated not_given
-: (blank) (missing) (empty) keine_angabe k.a. k._a. unbekannt inconnu sin_datos s/d
-"""
-
-#: The note of 3/4, which is taken as .75.
-FRACTION = "fraction"
-
-#: Cells that say in a word or a sign that there is no number.
-MARKERS = frozenset(word.replace("_", " ") for word in _WORDS.split())
-
-#: What says of a number that it is about so much, a limit, or has a note.
-_MARKED = r"(?:(?i:ca|c|circa|approx|about|est)\b\.?|[<>]=?)\s*"
-_FLAG = r"\s(?P<flag>[bdeprsuz]{1,2})(?!\w)"  # of statistical offices: estimated, provisional, ...
-#: A longer text in brackets, as (95 % CI 96.7 to 102.7), may be a sentence of its own.
-_NOTE = r"\s*[*†‡§]+|\s?\[[^\[\]]{1,40}\]|\s?\([^()]{1,40}\)|\s?±\s?[\d.,]+"
-#: Negative amounts of accounts with the unit outside: $(1,200), (3.5)%.
-_ACCOUNT = re.compile(rf"({SIGNS}|{MONEY})?\s?\(([^()]+)\)\s?({SIGNS})?")
-_CELL = re.compile(
-    rf"(?P<mark>{_MARKED})?(?P<open>\()?\s*~?\s*(?P<sign>[+-])?\s*(?P<before>{SIGNS}|{MONEY})?"
-    rf"\s*(?P<inner>[+-])?\s*(?P<body>[\d.,][\d.,'_ ]*?(?:[eE][+-]?\d+)?)"
-    rf"(?:\s*(?P<scale>{FACTOR}|(?(before)(?:{'|'.join(FACTORS_OF_MONEY)})|(?!)))"
-    rf"(?:(?<=[千천万萬만亿億억])|(?![^\W_])))?"
-    rf"(?P<trailing>-)?(?:{_FLAG})?\s*(?P<after>{SIGNS}|\+|{MEASURE})?(?:{PER})?\s*(?P<close>\))?"
-    rf"(?P<note>{_NOTE})?"
-)
-
-
-def spelt_plainly(text: str) -> str:
-    """The text of a number in digits, signs and points of ASCII, fractions as decimals.
-
-    >>> [spelt_plainly(text) for text in ("−1٫5", "1.2×10⁴", "3 1/2", "2½", "'1.5'", "8.7D+01")]
-    ['-1.5', '1.2e4', '3.5', '2.5', '1.5', '8.7e+01']
-    """
-    if not text.isascii():
-        text = "".join(str(decimal(c)) if c.isdecimal() else c for c in text.translate(SPELT))
-        if numeric(text[-1], 0) % 1 and (text[:-1].strip() or "0").isdigit():
-            text = f"{int(text[:-1] or 0) + numeric(text[-1]):.10g}"
-    text = text.replace("+/-", "±")
-    if text[:1] in "'\"" and (quoted := _QUOTED.fullmatch(text)):
-        text = quoted[1] or quoted[2]
-    text = _NOTHING_MORE.sub("", _FORTRAN.sub("e", text))
-    if "10" in text:
-        text = _POWER.sub(lambda m: f"e{(m[1] or m[2]).translate(_SUPERSCRIPTS)}", text)
-    if "/" in text and (m := _FRACTION.fullmatch(text)) and int(m[3]) < int(m[4]):
-        return f"{m[1]}{int(m[2] or 0) + int(m[3]) / int(m[4]):.10g}"
-    return text
-
-
-@dataclass(frozen=True)
-class WrittenNumber:
-    """A cell taken apart: sign, unit ("" for none), digits with separators, factor.
-
-    `note`: what stands beside the number and is left out; `word`: whether a word says the factor,
-    and no letter, as of codes.
-    """
-
-    sign: float
-    unit: str
-    body: str
-    scale: float = 1.0
-    note: str = ""
-    word: bool = False
-
-
-@lru_cache(1 << 14)  # from its format to its values a column is taken apart several times
-def taken_apart(cell: str) -> WrittenNumber | None:
-    """A cell that may be a number; None for any other.
-
-    >>> taken_apart("($1,200)"), taken_apart("12x5")
-    (WrittenNumber(sign=-1.0, unit='$', body='1,200', scale=1.0, note='', word=False), None)
-    >>> taken_apart("$(5)").sign, taken_apart("£5m").scale, taken_apart("5 m").unit
-    (-1.0, 1000000.0, 'm')
-    >>> taken_apart("1,991 sq. ft.").unit, taken_apart("$450/mo").unit, taken_apart("<5*").note
-    ('sq ft', '$ per mo', '< *')
-    """
-    plain = spelt_plainly(cell)
-    if two := of_two_numbers(plain):
-        return WrittenNumber(*two)
-    if "(" in plain and (account := _ACCOUNT.fullmatch(plain)) and (account[1] or account[3]):
-        plain = f"({account[1] or ''}{account[2]}{account[3] or ''})"
-    m = _CELL.fullmatch(plain)
-    if m is None or (m["open"] is None) != (m["close"] is None):
-        return None
-    body = m["body"].rstrip()
-    trailing = "" if body[-1:] in (",", ".") else m["trailing"]  # 76,- has no cents
-    signs = [s for s in (m["sign"], m["inner"], trailing) if s]
-    units = [u for u in (m["before"], m["after"]) if u]
-    if trailing and not set(body) & set(".,"):  # 2- may be a grade
-        return None
-    if len(signs) + (m["open"] is not None) > 1 or len(units) > 1 or _is_code(m, body):
-        return None
-    if m["per"] and not units and (len(m["per"]) < 3 or m["per"].casefold() not in TIMES):
-        return None
-    sign = -1.0 if m["open"] is not None or signs == ["-"] else 1.0
-    note = " ".join(m[part].strip() for part in ("mark", "flag", "note") if m[part])
-    note = FRACTION if "/" in cell and "/" not in plain else note
-    scale, word = FACTORS.get(m["scale"], 1.0), m["scale"] or ""
-    unit = unit_words(units[0] if units else "", m["per"])
-    return WrittenNumber(sign, unit, body, scale, note, len(word) > 1 or not word.isascii())
-
-
-def _is_code(m: re.Match[str], body: str) -> bool:
-    """Whether letters follow the digits of a code, as in 01B."""
-    joined = m["scale"] or (m["after"] and m.end("body") == m.start("after") and m["after"][0])
-    return bool(joined) and joined.isalpha() and body[:1] == "0" and body[1:2].isdigit()
 
 
 @dataclass(frozen=True)
@@ -164,7 +32,9 @@ class NumberFormat:
     Before decimals ``.,`` is either. A cell that does not follow it is read where it can be only
     one number: ``1,5`` is 1.5 where points are expected, ``1,234`` may be two numbers and is none.
     Percent are hundredths; letters and words such as K, million and dozen multiply where the format
-    is `scaled`. `bare`: how many percent 1 is without a sign, 0 where such cells are none.
+    is `scaled`. `bare`: how many percent 1 is without a sign, 0 where such cells are none. `flags`:
+    whether letters such as H are no units but notes. Where one mark stands between thousands and
+    before decimals, three digits behind it are thousands.
     """
 
     thousands: str = ""
@@ -172,6 +42,7 @@ class NumberFormat:
     unit: str = ""
     scaled: bool = False
     bare: float = 0.0
+    flags: bool = False
 
     @property
     def plain(self) -> bool:
@@ -205,13 +76,14 @@ class NumberFormat:
 
     def _has_unit(self, cell: WrittenNumber) -> bool:
         if cell.unit:
-            return related(cell.unit, self.unit)
+            return related(cell.unit, self.unit) or (self.flags and cell.unit in FLAGS)
         return self.unit not in PARTS or bool(self.bare) or not cell.body.strip("0.,")
 
     def _value(self, body: str) -> float | None:
         if not self.follows(body):
             return None
-        if self.thousands:
+        both = self.thousands == self.decimal
+        if self.thousands and (not both or GROUPED[self.decimal].fullmatch(body)):
             body = body.replace(self.thousands, "")
         return float(body.replace(self.decimal[-1], "."))
 
@@ -228,6 +100,8 @@ class NumberFormat:
             said.append(f"with {self.thousands.replace(' ', 'a blank')} between thousands")
         if self.decimal != ".":
             said.append(f"with {' or '.join(self.decimal)} before decimals")
+        if self.flags:
+            said.append("without letters such as H behind them")
         if self.scaled:
             said.append("multiplied by what K, million, dozen or the like say")
         return ", ".join(said)
@@ -252,8 +126,14 @@ def _pattern(thousands: str, decimal: str) -> re.Pattern[str]:
 #: What may stand between the digits of a number.
 SEPARATORS = ".,' _"
 
+#: Whole numbers with a mark between thousands.
+GROUPED = {m: re.compile(rf"[1-9]\d{{0,2}}(?:[{m}]\d{{3}})+", re.ASCII) for m in ",."}
+
 #: Of so many cells that are no markers of missing values at least one may be none of the others.
 ONE_STRAY_IN = 10
+
+#: Numbers of a kind by whose sizes a letter or mark is told.
+_FEW = 5
 
 #: In order of preference where several read as many cells.
 FORMATS = tuple(
@@ -288,6 +168,8 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
     """
     cells = [(taken_apart(text), count) for text, count in zip(texts, counts, strict=True)]
     numbers = [(cell, count) for cell, count in cells if cell is not None]
+    flags = _flagged(numbers)
+    numbers = [(replace(c, unit="") if flags else c, n) for c, n in numbers]
     unit, scaled = _unit(numbers), _scaled(numbers)
     best, other = PLAIN, None
     if any(set(cell.body) & set(SEPARATORS) for cell, _ in numbers):
@@ -298,8 +180,10 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
             best, other = NumberFormat("", EITHER), None
         elif best.thousands and _no_thousands(best, [cell.body for cell, _ in numbers]):
             best = replace(best, thousands="")
+        elif not best.thousands and _thousands_too(best, numbers):
+            best, other = replace(best, thousands=best.decimal), None
     unit, bare = _percent(unit, [(c, n) for c, n in numbers if best.follows(c.body)], best)
-    best = replace(best, unit=unit, scaled=scaled, bare=bare)
+    best = replace(best, unit=unit, scaled=scaled, bare=bare, flags=flags)
     return FoundFormat(best, other and replace(other, unit=unit, scaled=scaled, bare=bare))
 
 
@@ -337,6 +221,28 @@ def _no_thousands(written: NumberFormat, bodies: Sequence[str]) -> bool:
     return 10 * most < min(values) and max(values) < 10 * 1000 * most
 
 
+def _thousands_too(written: NumberFormat, numbers: Sequence[tuple[WrittenNumber, int]]) -> bool:
+    """Whether 12,345 stands beside 12345,67: as decimals they would be far below all others."""
+    grouped, others = list[float](), list[float]()
+    for body in {cell.body for cell, _ in numbers if written.follows(cell.body)}:
+        whole = GROUPED[written.decimal].fullmatch(body) is not None
+        if whole or written.decimal in body:
+            (grouped if whole else others).append(written._value(body) or 0.0)
+    if min(len(grouped), len(others)) < _FEW:
+        return False
+    below = float(np.median(others)) / float(np.median(grouped))
+    return 100 < below < 10_000 and max(grouped) < float(np.median(others))
+
+
+def _flagged(numbers: Sequence[tuple[WrittenNumber, int]]) -> bool:
+    """Whether letters such as H and L stand behind some numbers and none behind others."""
+    units = Counter[str]()
+    for cell, count in numbers:
+        units[cell.unit] += count
+    bare, least = units.pop("", 0), sum(units.values()) / ONE_STRAY_IN
+    return len(units) > 1 and units.keys() <= FLAGS and bare > least
+
+
 def _percent(
     unit: str, numbers: Sequence[tuple[WrittenNumber, int]], written: NumberFormat
 ) -> tuple[str, float]:
@@ -369,7 +275,23 @@ def _scaled(numbers: Sequence[tuple[WrittenNumber, int]]) -> bool:
     """
     scaled = [cell for cell, _ in numbers if cell.scale != 1]
     telling = any(c.word or set(c.body) & set(".,") or is_money(c.unit) for c in scaled)
-    return telling or (bool(scaled) and len({cell.scale for cell, _ in numbers}) == 1)
+    if len({cell.scale for cell, _ in numbers}) == 1:
+        return bool(scaled)
+    return telling and not _of_one_size(numbers)
+
+
+def _of_one_size(numbers: Sequence[tuple[WrittenNumber, int]]) -> bool:
+    """Whether numbers with one letter are as large as those without, as 290.4 K beside 291.0."""
+    sizes: dict[float, list[float]] = {}
+    for cell, _ in numbers:
+        value = PLAIN._value(cell.body)
+        if cell.word or cell.unit or value is None:
+            return False
+        sizes.setdefault(cell.scale, []).append(cell.sign * value)
+    if len(sizes) != 2 or 1.0 not in sizes or min(map(len, sizes.values())) < _FEW:
+        return False
+    one, other = (np.quantile(each, (0.1, 0.5, 0.9)) for each in sizes.values())
+    return bool((np.abs(one - other) < 0.2 * max(np.ptp(one), np.ptp(other))).all())
 
 
 def _unit(numbers: Sequence[tuple[WrittenNumber, int]]) -> str:

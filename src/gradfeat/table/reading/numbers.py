@@ -15,15 +15,15 @@ from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
 from gradfeat.table.reading.missing import DistinctTexts, written_for_missing
+from gradfeat.table.reading.number_cells import FRACTION, taken_apart
 from gradfeat.table.reading.number_formats import (
-    FRACTION,
+    GROUPED,
     LARGEST,
     ONE_STRAY_IN,
     PLAIN,
     FoundFormat,
     NumberFormat,
     find_format,
-    taken_apart,
 )
 from gradfeat.table.reading.plan import (
     ColumnPlan,
@@ -42,9 +42,8 @@ from gradfeat.wording import numbered_on, written_twice
 #: Up to so many distinct whole numbers a word that occurs again is one more level.
 FEW_NUMBERS = 20
 
-#: Whole numbers with a mark between thousands, and how many may tell that they are.
-_GROUPED = {m: re.compile(rf"[1-9]\d{{0,2}}(?:[{m}]\d{{3}})+", re.ASCII) for m in ",."}
-MANY_GROUPED = 20
+#: How many whole numbers with a mark between thousands may tell that they are.
+MANYGROUPED = 20
 
 #: What cells have to be where a number alone may be of percent or hundredths.
 _WITH_SIGN = {"%": "number with %", "‰": "number with ‰"}
@@ -150,7 +149,7 @@ class NumberPlan(ColumnPlan):
 
     def _either(self, texts: Iterable[str]) -> NDArray[np.bool_]:
         """Which of the texts (n,) may be thousands or decimals, as no training cell tells."""
-        grouped = _GROUPED.get(self.no_decimals)
+        grouped = GROUPED.get(self.no_decimals)
         return np.array([bool(grouped and _one_group(text, grouped)) for text in texts], bool)
 
     def _instead(self, texts: pd.Series) -> dict[str, NDArray[np.bool_]]:
@@ -262,13 +261,17 @@ def find_numbers(
     bodies = [cell.body for cell in map(taken_apart, found.texts) if cell]
     mark = written.format.decimal if written.format.thousands else ""
     whole = not any(mark and mark in body for body in bodies)
-    about = {"format": written.format, "otherwise": otherwise, "noted": _noted(found, values)}
+    about = {
+        "format": written.format,
+        "otherwise": otherwise,
+        "noted": _noted(found, values, written.format),
+    }
     about |= {"no_unit": _without_unit(found, values, written.format.unit)}
     return NumberPlan.of(name, values, **about, no_decimals=mark * whole)
 
 
 def _one_groups(texts: Iterable[str], mark: str) -> Floats:
-    return np.array([_one_group(text, _GROUPED[mark]) for text in texts], dtype=np.float64)
+    return np.array([_one_group(text, GROUPED[mark]) for text in texts], dtype=np.float64)
 
 
 def _one_group(text: str, grouped: re.Pattern[str]) -> bool:
@@ -293,8 +296,8 @@ def _surely_thousands(found: DistinctTexts, mark: str) -> bool:
         if len(body) == 3 and body.isdigit() and not written_for_missing(sign * float(body))
     ]
     return (
-        len(grouped) >= MANY_GROUPED
-        and all(_GROUPED[mark].fullmatch(body) for body in grouped)
+        len(grouped) >= MANYGROUPED
+        and all(GROUPED[mark].fullmatch(body) for body in grouped)
         and any(body.endswith("0") for body in grouped)
         and all(body.isdigit() and len(body) <= 3 for body in bare)
         and bool(telling)
@@ -317,11 +320,14 @@ def stored_numbers(name: str, column: pd.Series) -> NumberPlan:
     return replace(plan, codes=many and of_codes is not None)
 
 
-def _notes(found: DistinctTexts, values: Floats) -> dict[str, str]:
-    """For each mark or note beside numbers the first cell with it, "" for cells without."""
+def _notes(found: DistinctTexts, values: Floats, flags: bool) -> dict[str, str]:
+    """For each mark or note beside numbers the first cell with it, "" for cells without.
+
+    Where letters such as H are `flags`, they are notes.
+    """
     read = [text for text, v in zip(found.texts, values, strict=True) if not np.isnan(v)]
     cells = [(text, cell) for text in reversed(read) if (cell := taken_apart(text))]
-    return {cell.note: text for text, cell in cells}
+    return {cell.note or (cell.unit if flags else ""): text for text, cell in cells}
 
 
 def _without_unit(found: DistinctTexts, values: Floats, unit: str) -> str:
@@ -332,9 +338,15 @@ def _without_unit(found: DistinctTexts, values: Floats, unit: str) -> str:
     return next((text for text in read if (c := taken_apart(text)) and not c.unit), "")
 
 
-def _noted(found: DistinctTexts, values: Floats) -> str:
-    """A cell whose number has a mark or note, or stands there as 1.10 and as 1.1; "" for none."""
-    marked = next((text for note, text in _notes(found, values).items() if note), "")
+def _noted(found: DistinctTexts, values: Floats, written: NumberFormat) -> str:
+    """A cell whose number has a mark or note, or stands there as 1.10 and as 1.1; "" for none.
+
+    So is 12,345 where the comma stands before decimals, too.
+    """
+    notes = _notes(found, values, written.flags)
+    marked = next((text for note, text in notes.items() if note), "")
+    if written.thousands == written.decimal:
+        marked = next(t for t in found.texts if _one_group(t, GROUPED[written.decimal]))
     return marked or numbered_on(written_twice(found.texts), found.texts, FEW_NUMBERS)
 
 
@@ -342,7 +354,7 @@ def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
     """Whether what looks like numbers and strays are codes or levels together."""
     if written.unit and not is_money(written.unit) and written.unit not in (*PARTS, FEET):
         return _few_with_words(found, values)
-    notes = _notes(found, values).keys() - {FRACTION}
+    notes = _notes(found, values, written.flags).keys() - {FRACTION}
     if len(notes) > 1 and len(np.unique(values[~np.isnan(values)])) <= FEW_NUMBERS:
         return True
     if written != PLAIN or _powers(found):

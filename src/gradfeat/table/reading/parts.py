@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from gradfeat.table.reading.date_cells import written_dates
 from gradfeat.table.reading.dates import calendar
 from gradfeat.table.reading.missing import DistinctTexts
-from gradfeat.table.reading.number_formats import MARKERS, SPELT, NumberFormat, taken_apart
+from gradfeat.table.reading.number_cells import SPELT, is_marker, taken_apart
+from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.plan import (
     EncodedColumn,
     Floats,
@@ -194,7 +195,7 @@ def doubt(name: str, found: DistinctTexts) -> str:
     values = NumberFormat().read(found.texts)
     every = np.array(found.counts)
     share = float(np.sum(~np.isnan(values) * every) / every.sum())
-    if _HALF < share < 1:
+    if _HALF <= share < 1:
         other = next(text for text, v in zip(found.texts, values, strict=True) if np.isnan(v))
         return (
             f"{percent(share)} of {name!r} is numbers, and it is taken as text: mend the rest, as "
@@ -217,7 +218,7 @@ def doubt(name: str, found: DistinctTexts) -> str:
 
 def _like_numbers(name: str, found: DistinctTexts) -> str:
     """That most texts begin or end with digits, written in few ways, and one that is no number."""
-    known = [t for t in found.texts if t.casefold() not in MARKERS]
+    known = [t for t in found.texts if not is_marker(t)]
     like = [text for text in known if _AT_AN_END.search(text)]
     ways = Counter(_ANY.sub("0", text) for text in like)
     usual = sum(n for _, n in ways.most_common(_FEW_WAYS))
@@ -257,7 +258,7 @@ def zero_padded(found: DistinctTexts) -> bool:
     >>> zero_padded(DistinctTexts(("01", "12"), (1, 1)))
     True
     """
-    texts = [t for t in found.texts if t.casefold() not in MARKERS]
+    texts = [t for t in found.texts if not is_marker(t)]
     widths = {len(t) for t in texts}
     return (
         len(widths) == 1

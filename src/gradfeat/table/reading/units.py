@@ -37,7 +37,7 @@ _WORD = r"(?!(?i:[ap]m|days?|min|sec|uhr)\b)°?[^\W\d_]{1,12}(?:/[^\W\d_]{1,5})?
 MEASURE = (
     r"(?i:per|pour|por|pro)\s(?i:cent|ciento|mille)|"
     rf"(?:(?i:sq|square|cu|cubic|fl|nautical|metric)\b\.?\s?)?{_WORD}\.?"
-    r"|(?:/|(?:out )?of)\s?\d+(?: stars?)?|:1|[‰°¢]"
+    r"|(?:/(?!(?:19|20)\d\d)|(?:out )?of)\s?\d+(?: stars?)?|:1|[‰°¢]"
 )
 #: What an amount is for, as in $450/mo.
 PER = r"\s*(?:/|per\s)\s*(?P<per>[^\W\d_]{1,8})\.?"
@@ -85,7 +85,7 @@ _KINDS = (
     "ftin=.0254 yd=.9144 nmi=1852",
     "kMGT:b kib=1024 mib=1048576 gib=1073741824 tib=1099511627776",
     "sqft ft² m²=10.763910417 sqm=10.763910417 acre=43560 ha=107639.10417",
-    "µumcdh:l gal=3.785411784",
+    "µumcdh:l gal=3.785411784 m³=1000 m3=1000",
     "kMGT:hz",
     "nµm:s",
     "nµumkMG:W hp=745.7",
@@ -98,6 +98,9 @@ _KINDS = (
     "km/h kmh kph mph=1.609344 m/s=3.6",
     "°C degC °F=.5555555555555556 degF=.5555555555555556",
     "% ‰=.1 bp=.01",
+    "ppm ppb=1e-3 ppt=1e-6",
+    "y yr year yo mo=.08333333333333333 month=.08333333333333333",
+    "ka kyr Ma=1e3 Myr=1e3 Ga=1e6 Gyr=1e6",
     "cr dr=-1",
     "ad ce bc=-1 bce=-1",
 )
@@ -111,8 +114,8 @@ _CURRENCIES = (
 _SHIFTS = {"°F": -32.0, "degF": -32.0}
 _FIRST_CURRENCY = len(_KINDS)
 
-#: How often a time comes in a year, in amounts such as $450/mo; the kind of numbers without a unit,
-#: and what is added to a kind of an amount for that of its rates.
+#: How often a time comes in a year, in amounts such as $450/mo; the kind of numbers without a unit;
+#: what is added to the kind of an amount for its rates, and what multiplies it for quotients.
 TIMES = {
     word: times
     for times, words in {
@@ -121,7 +124,7 @@ TIMES = {
     }.items()
     for word in words.split()
 }  # fmt: skip
-_NUMBERS, _RATES = -1, 1000
+_NUMBERS, _RATES, _OF_TWO = -1, 1000, 10_000
 
 #: Sides of the equator and of Greenwich, behind degrees: those that are below 0 where both are.
 _SIDES = {"S": "N", "W": "E"}
@@ -160,7 +163,13 @@ def _size(unit: str) -> _Size | None:
         kind, size, _ = (_size(amount) if amount else None) or (_NUMBERS, 1.0, 0.0)
         return None if amount and kind == _NUMBERS else (kind + _RATES, size * times, 0.0)
     name = unit.replace(" ", "")
-    return _SIZES.get(name) or _FOLDED.get(name.casefold())
+    found = _SIZES.get(name) or _FOLDED.get(name.casefold())
+    over, _, under = name.partition("/")
+    if found or not under:
+        return found
+    one, other = _size(over), _size(under)  # mg/dL is a mass in a volume
+    kind = one and other and (one[0] + 1) * _OF_TWO + other[0]
+    return (kind, one[1] / other[1], 0.0) if kind and one and other else None
 
 
 def related(unit: str, to: str) -> bool:
@@ -218,7 +227,7 @@ def unit_words(unit: str, per: str | None) -> str:
     if unit in ("st", "nd", "rd", "th"):
         return "th"
     unit = re.sub(r"^°\s", "°", unit)
-    one = unit[:-1] if len(unit) > 2 and unit.endswith("s") else unit
+    one = unit[:-1] if len(unit) > 2 and unit.endswith("s") and unit[-2] != "/" else unit
     one = _PERCENT.get("".join(one.split()).casefold(), one)
     return f"{one} per {per}".strip() if per else one
 
