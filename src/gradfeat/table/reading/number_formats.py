@@ -129,6 +129,18 @@ SEPARATORS = ".,' _"
 #: Whole numbers with a mark between thousands.
 GROUPED = {m: re.compile(rf"[1-9]\d{{0,2}}(?:[{m}]\d{{3}})+", re.ASCII) for m in ",."}
 
+
+def one_groups(texts: Iterable[str], mark: str) -> NDArray[np.float64]:
+    """Which of the texts (n,) are so, as 0 and 1: see :func:`one_group`."""
+    return np.array([one_group(text, GROUPED[mark]) for text in texts], dtype=np.float64)
+
+
+def one_group(text: str, grouped: re.Pattern[str]) -> bool:
+    """Whether a number has three digits behind its one mark, and at most three before it."""
+    cell = taken_apart(text)
+    return bool(cell and grouped.fullmatch(cell.body) and len(cell.body) < len("1.234.567"))
+
+
 #: Of so many cells that are no markers of missing values at least one may be none of the others.
 ONE_STRAY_IN = 10
 

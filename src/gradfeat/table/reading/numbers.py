@@ -24,6 +24,8 @@ from gradfeat.table.reading.number_formats import (
     FoundFormat,
     NumberFormat,
     find_format,
+    one_group,
+    one_groups,
 )
 from gradfeat.table.reading.plan import (
     ColumnPlan,
@@ -150,7 +152,7 @@ class NumberPlan(ColumnPlan):
     def _either(self, texts: Iterable[str]) -> NDArray[np.bool_]:
         """Which of the texts (n,) may be thousands or decimals, as no training cell tells."""
         grouped = GROUPED.get(self.no_decimals)
-        return np.array([bool(grouped and _one_group(text, grouped)) for text in texts], bool)
+        return np.array([bool(grouped and one_group(text, grouped)) for text in texts], bool)
 
     def _instead(self, texts: pd.Series) -> dict[str, NDArray[np.bool_]]:
         """Which of the texts (n,) are numbers in two ways, or with a unit that no other has."""
@@ -212,7 +214,7 @@ class NumberPlan(ColumnPlan):
             return values, (np.abs(values) >= least) & (np.abs(values) <= most)
 
         for mark, other in (",.", ".,"):
-            group = by_distinct(text, partial(_one_groups, mark=mark)) > 0
+            group = by_distinct(text, partial(one_groups, mark=mark)) > 0
             decimal, small = read(decimal=mark, thousands="")
             whole, large = read(decimal=other, thousands=mark)
             for how, values, sure in (
@@ -268,16 +270,6 @@ def find_numbers(
     }
     about |= {"no_unit": _without_unit(found, values, written.format.unit)}
     return NumberPlan.of(name, values, **about, no_decimals=mark * whole)
-
-
-def _one_groups(texts: Iterable[str], mark: str) -> Floats:
-    return np.array([_one_group(text, GROUPED[mark]) for text in texts], dtype=np.float64)
-
-
-def _one_group(text: str, grouped: re.Pattern[str]) -> bool:
-    """Whether a number has three digits behind its one mark, and at most three before it."""
-    cell = taken_apart(text)
-    return bool(cell and grouped.fullmatch(cell.body) and len(cell.body) < len("1.234.567"))
 
 
 def _surely_thousands(found: DistinctTexts, mark: str) -> bool:
@@ -346,7 +338,7 @@ def _noted(found: DistinctTexts, values: Floats, written: NumberFormat) -> str:
     notes = _notes(found, values, written.flags)
     marked = next((text for note, text in notes.items() if note), "")
     if written.thousands == written.decimal:
-        marked = next(t for t in found.texts if _one_group(t, GROUPED[written.decimal]))
+        marked = next(t for t in found.texts if one_group(t, GROUPED[written.decimal]))
     return marked or numbered_on(written_twice(found.texts), found.texts, FEW_NUMBERS)
 
 
