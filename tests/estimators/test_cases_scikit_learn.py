@@ -26,6 +26,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils import get_tags
 from small_fits import binary, classifiers, named, regression, regressors, transformer
 
 from gradfeat.estimators import (
@@ -131,6 +132,14 @@ def test_case_12_calibrated(model: Any) -> None:
     assert calibrated.score(X, y) > 0.7
 
 
+@pytest.mark.parametrize(**named(regressors()))
+def test_regressors_say_that_one_target_is_enough(model: Any) -> None:
+    """Their tags said that several are needed, and checks asked them of columns alone."""
+    tags = get_tags(model).target_tags
+    assert tags.single_output
+    assert tags.multi_output
+
+
 @pytest.mark.parametrize(**named([*regressors(), *classifiers(), transformer()]))
 def test_clone_keeps_every_parameter(model: Any) -> None:
     assert clone(model).get_params() == model.get_params()
@@ -168,6 +177,16 @@ def test_the_transformer_takes_the_task_it_is_told(task: Any, kind: str) -> None
     assert type(fitted.model_).__name__ == {"R": "RFMRegressor", "C": "RFMClassifier"}[kind]
     words = transformer().fit(X, np.array(["no", "yes"])[y])
     assert type(words.model_) is RFMClassifier
+
+
+def test_the_transformer_takes_a_task_by_what_values_are_and_not_by_what_holds_them():
+    """True and False that may be missing were a quantity, numbers among objects no labels."""
+    X, y = binary()
+    truth = transformer().fit(X, pd.Series(y == 1, dtype="boolean"))
+    assert type(truth.model_) is RFMClassifier
+    assert type(transformer().fit(X, y.astype(object)).model_) is RFMRegressor
+    with pytest.raises(ValueError, match="y holds dates"):
+        transformer().fit(X, pd.Series(pd.date_range("2020", periods=len(y))))
 
 
 @pytest.mark.parametrize(

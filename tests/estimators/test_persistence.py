@@ -146,6 +146,12 @@ def test_round_trip_of_parameters_that_are_not_plain(params: Any, path: Path) ->
     assert np.array_equal(clone(again).fit(X, f).predict(X), fitted.predict(X))
 
 
+def test_a_device_of_torch_is_saved_by_its_name(path: Path) -> None:
+    X, f = regression(60)
+    save(KernelRegressor(search=None, device=torch.device("cpu")).fit(X, f), path)  # pyright: ignore[reportArgumentType]
+    assert load(path).device == "cpu"
+
+
 def test_a_bandwidth_given_as_a_tensor_is_saved_as_a_number(path: Path) -> None:
     X, f = regression(40)
     fitted = KernelRegressor(search=None, bandwidth=torch.tensor(2.0)).fit(X, f)

@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
@@ -20,6 +21,7 @@ from .checks import (
     check_choice,
     count_or_none,
     given_names,
+    has_namespace,
     like,
     set_names,
     to_numpy,
@@ -70,7 +72,9 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
     def _model(self, y: NDArray[Any]) -> RFMRegressor | RFMClassifier:
-        regression = self.task == "regression" or (self.task == "auto" and y.dtype.kind in "iuf")
+        kind = pd.Series(y.ravel()).infer_objects().dtype.kind
+        # Of numbers, and of dates, which a regressor refuses: each would be a class of its own.
+        regression = self.task == "regression" or (self.task == "auto" and kind in "iufmM")
         own = ("n_components", "task")
         shared = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
         return (RFMRegressor if regression else RFMClassifier)(directions=None, **shared)
@@ -89,8 +93,9 @@ class AGOPTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             set_names(self, given_names(self.model_))
             X = NUMPY
         else:
-            X, y = validated(self, X, y, multi_output=True, ensure_min_samples=2)
-            self.model_ = self._model(to_numpy(y)).fit(X, y, sample_weight)
+            X, checked = validated(self, X, y, multi_output=True, ensure_min_samples=2)
+            values = to_numpy(checked) if has_namespace(y) else np.asarray(y)
+            self.model_ = self._model(values).fit(X, y, sample_weight)
         r = r or max(1, self.model_.n_effective_directions_)
         if r > self.n_features_in_:
             raise ValueError(

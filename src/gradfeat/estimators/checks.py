@@ -146,6 +146,11 @@ def float_types(X: Any) -> Any:
     return xp.float64, xp.float32
 
 
+def has_namespace(a: Any) -> bool:
+    """Whether it is a tensor, or an array whose library computes where dispatch is on."""
+    return type(a) is torch.Tensor or get_namespace(a)[1]
+
+
 def to_numpy(a: Any) -> NDArray[Any]:
     """Any validated array as NumPy (a torch tensor is copied to the CPU)."""
     if type(a) is torch.Tensor:

@@ -10,14 +10,13 @@ import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
-from sklearn.utils._array_api import get_namespace
 from sklearn.utils.class_weight import compute_class_weight
 from torch import Tensor
 
 from ..errors import SourceError
 from ..maths.blocks import Block
 from ..maths.statistics.value_counts import CountState, ValueCounts
-from .checks import Floats, as_given, check_positive
+from .checks import Floats, as_given, check_positive, has_namespace
 from .scaled import Standardiser
 
 
@@ -80,7 +79,7 @@ def given_labels(y: Any) -> Any:
     Raises ValueError where a row has no label (None sorts among no others, and nan as a word), and
     for labels that are neither all text nor all of one type of NumPy.
     """
-    if type(y) is torch.Tensor or get_namespace(y)[1]:
+    if has_namespace(y):
         return y  # numbers, which are validated as such
     given = np.array(as_given(y, "y"), dtype=object)
     missing = int(pd.isna(given).sum()) if given.ndim else 0

@@ -174,6 +174,8 @@ def _plain(value: Any) -> Any:
             return value.item()
         case torch.Tensor():
             return value.item()
+        case torch.device():
+            return str(value)
         case Activation():
             return {"activation": value.spec()}
         case np.random.RandomState() | np.random.Generator():

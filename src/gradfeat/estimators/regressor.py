@@ -27,7 +27,6 @@ class FeatureRegressor(RegressorMixin, FeatureModel, ABC):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.single_output = False
         tags.target_tags.multi_output = True
         return tags
 
