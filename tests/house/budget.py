@@ -35,7 +35,7 @@ ROOMS: Final = {
     "cli": Room(3_866, 25),
     "diagnostics": Room(1_137, 8),
     "drawing": Room(775, 6),
-    "estimators": Room(3_623, 19),
+    "estimators": Room(3_690, 19),
     "figures": Room(1_627, 9),
     "interface": Room(1_295, 6),
     "lab": Room(3_573, 19),
