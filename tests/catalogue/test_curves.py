@@ -43,3 +43,12 @@ def test_a_law_stands_at_the_height_of_the_points(ax):
     assert (x[0], x[-1]) == pytest.approx((10, 40))
     assert np.asarray(y) == pytest.approx(3 * np.asarray(x) ** 2)
     assert finished([ax], "Words.") is ax.figure
+
+
+def test_a_law_is_not_drawn_through_one_point(ax):
+    rows = pd.DataFrame({"d": [10, 10], "seed": [0, 1], "needed": [300.0, 400.0]})
+    found = draw_metric(ax, rows, "d", "needed", MARK)
+    assert found is not None
+    before = len(ax.lines)
+    law_line(ax, found, lambda d: d**2, "d squared", "#000000")
+    assert len(ax.lines) == before

@@ -107,6 +107,12 @@ def test_theory_has_no_marker_and_lies_behind_the_points():
     assert drawn.get_zorder() < dots.get_zorder()
 
 
+def test_theory_at_one_place_is_a_dash_wider_than_a_point():
+    (ax,) = panels(1)[1]
+    drawn = line(ax, np.array([2.0]), np.array([0.5]), "theory", "#000000")
+    assert (drawn.get_marker(), drawn.get_markersize() > 15) == ("_", True)
+
+
 def test_a_level_is_named_inside_the_axes_above_or_below_it():
     figure, (ax,) = panels(1)
     ax.set_ylim(0, 1)
@@ -151,3 +157,10 @@ def test_no_panels_are_refused():
     with pytest.raises(ValueError, match="0 panels in 3 columns"):
         panels(0)
     assert isinstance(panels(5, columns=9)[0], Figure)
+
+
+def test_a_number_and_its_percent_sign_stay_on_one_line():
+    figure, _ = panels(1)
+    for letters in range(60, 80):
+        caption(figure, "w" * letters + " with 95 % intervals")
+        assert "95\xa0%" in figure.get_supxlabel()

@@ -166,6 +166,8 @@ def _theory_line(ax: Axes, rows: DataFrame, color: str) -> None:
     if row["method"] == "kernel":
         series.line(ax, n, n * lazy.tuned_risk([_law(s)], n, float(row["noise"])), "", color)
         return
+    if n[0] == n[-1]:
+        return  # a slope through one point
     best = lazy.minimax_exponent(s + 0.5) - 1
     middle = np.exp(np.mean(np.log(rows["loss"]) + best * np.log(rows["n"])))
     series.line(ax, n, middle * n**-best, "", color).set_linestyle((0, (1, 1.2)))

@@ -92,7 +92,8 @@ def caption(figure: Figure, text: str) -> None:
 
     A caption that fits two lines is read; what else there is to say is the experiment's `about`.
     """
-    lines = fill(" ".join(text.split()), int(_LETTERS * figure.get_size_inches()[0]))
+    words = " ".join(text.split()).replace(" %", "\xa0%")  # a number and its % stay on one line
+    lines = fill(words, int(_LETTERS * figure.get_size_inches()[0]))
     figure.supxlabel(lines, x=0.012, ha="left", fontsize=style.SMALL, color=style.QUIET)
 
 

@@ -116,8 +116,12 @@ def points(
 
 
 def line(ax: Axes, x: np.ndarray, y: np.ndarray, label: str, color: str) -> Line2D:
-    """A theory: solid, no markers, behind the points."""
-    return ax.plot(x, y, color=color, linewidth=1.6, label=label, zorder=1.8)[0]
+    """A theory: solid, no markers, behind the points; a dash where it has one x."""
+    dash = "_" if len(np.unique(x)) == 1 else "None"  # a line of no length has no ink
+    return ax.plot(
+        x, y, color=color, linewidth=1.6, label=label, zorder=1.8,
+        marker=dash, markersize=22, markeredgewidth=1.6,
+    )[0]  # fmt: skip
 
 
 def key_level(ax: Axes, y: float, label: str, *, dotted: bool = False) -> Line2D:

@@ -149,7 +149,9 @@ def theory_line(
 def law_line(
     ax: Axes, found: Series, law: Callable[[np.ndarray], np.ndarray], label: str, color: str
 ) -> None:
-    """A law that is known up to a factor, at the height of the points of a series."""
+    """A law that is known up to a factor, at the height of the points of a series; of one, none."""
+    if len(np.unique(found.x)) == 1:
+        return
     height = float(np.exp(np.mean(np.log(found.mean / law(found.x)))))
     x = np.geomspace(found.x.min(), found.x.max(), 30)
     series.line(ax, x, height * law(x), label, color)
