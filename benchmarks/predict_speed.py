@@ -6,8 +6,8 @@
 
 Fits `RFMRegressor()`, CatBoost (where it is installed) and HistGradientBoosting with their defaults
 to the tables of `growth.py`, then predicts the same 4,000 test rows with each in turn: processor
-seconds of one thread, medians, ratios to HistGradientBoosting; then MB that the memory of the
-process grew by in the first prediction, processor seconds of the fit, 1 - R2, and the centres with
+seconds of one thread, medians, ratios to HistGradientBoosting; then MB that a prediction takes
+beside the rows, processor seconds of the fit, 1 - R2, and the centres with
 their float type. `--predicted`: so many rows in one call, the test rows again and again.
 
 `--kernels`: instead, sums of 4,000 kernels of 12 and of 26 columns in float32, in turn.
@@ -21,11 +21,12 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import argparse
 import importlib.util
-import resource
+import re
 import statistics
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,11 +70,17 @@ def centres(model: Any) -> str:
     return f"{model.settings_['points']:,} {', '.join(sorted(types))}".replace("torch.", "")
 
 
+def memory(what: str) -> float:
+    """MB of this process: VmRSS now, VmHWM at most since that was set back."""
+    return int(re.findall(rf"{what}:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) / 1024
+
+
 def grown(work: Callable[[], Any]) -> float:
-    """MB by which the memory that this process has held at once grows."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    """MB that work takes beside what the process has."""
+    Path("/proc/self/clear_refs").write_text("5")
+    before = memory("VmRSS")
     work()
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return memory("VmHWM") - before
 
 
 def compare(family: str, n: int, repetitions: int, predicted: int) -> None:
@@ -84,7 +91,7 @@ def compare(family: str, n: int, repetitions: int, predicted: int) -> None:
     fitted = models()
     fits = {name: seconds(lambda m=m: m.fit(rows.X, rows.y)) for name, m in fitted.items()}
     X = np.resize(rows.X_test, (predicted, rows.X_test.shape[1]))
-    memory = {name: grown(lambda m=model: m.predict(X)) for name, model in fitted.items()}
+    extra = {name: grown(lambda m=model: m.predict(X)) for name, model in fitted.items()}
     taken: dict[str, list[float]] = {name: [] for name in fitted}
     for _ in range(repetitions):
         for name, model in fitted.items():
@@ -94,7 +101,7 @@ def compare(family: str, n: int, repetitions: int, predicted: int) -> None:
         score = r2_score(rows.y_test, model.predict(rows.X_test))
         print(
             f"| {family} | {n:,} | {name} | {each[name]:.2f} | {each[name] / each['hist']:.2f} | "
-            f"{memory[name]:.0f} | {fits[name]:.1f} | {1 - score:.5f} | {centres(model)} |",
+            f"{extra[name]:.0f} | {fits[name]:.1f} | {1 - score:.5f} | {centres(model)} |",
             flush=True,
         )
 

@@ -14,7 +14,7 @@ from gradfeat import (
     LinearRegressor,
     RandomFeaturesRegressor,
 )
-from gradfeat.estimators import training
+from gradfeat.estimators import scaled, training
 from gradfeat.maths import limits
 
 
@@ -65,6 +65,18 @@ def test_memory_follows_the_table(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.5 * 8 * X.size
+
+
+@pytest.mark.parametrize("make", [LinearRegressor, KernelRegressor])
+def test_many_rows_are_predicted_some_at_a_time(monkeypatch, make):
+    X, y = table(300, "float64")
+    model, seen = make().fit(X, y), []
+    whole, kind = model.predict(X), type(model.predictor_)
+    predict = kind.__call__
+    monkeypatch.setattr(kind, "__call__", lambda f, Z: seen.append(len(Z)) or predict(f, Z))
+    monkeypatch.setattr(scaled, "AT_ONCE", 64 * X[0].nbytes)
+    np.testing.assert_allclose(model.predict(X), whole, rtol=1e-9, atol=1e-9 * np.abs(y).max())
+    assert seen == [64, 64, 64, 64, 44]
 
 
 @pytest.mark.parametrize("make", [LinearRegressor, KernelRegressor])

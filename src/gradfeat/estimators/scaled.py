@@ -11,10 +11,14 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..maths.limits import rows_per_block
 from ..maths.statistics.moments import CONSTANT, standard_deviations
 from ..models.base import Predictor
 from ..models.search.calibration import Calibration, two_sided
 from .checks import Floats, Placement
+
+#: Bytes of the rows that are predicted at once: standardised ones take as much again, or twice.
+AT_ONCE = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +106,11 @@ class ScaledPredictor(TableFunction):
         return Z.to(self.where.dtype).contiguous()
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
-        """Predictions, in the float type and on the device of X."""
+        """Predictions, in the float type and on the device of X, some rows at a time."""
         mean, scale = self.targets.tensors(self.where.device)
-        return (self.predictor(self.standardised(X)).double() * scale + mean).to(X)
+        parts = X.split(rows_per_block(X.shape[1] * X.element_size(), AT_ONCE))
+        found = [self.predictor(self.standardised(part)).double() for part in parts]
+        return (torch.cat(found) * scale + mean).to(X)
 
     def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
         J = self.predictor.gradient(self.standardised(X)).double().cpu()

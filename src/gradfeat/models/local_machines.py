@@ -40,7 +40,8 @@ OVERLAP, SHARED = 0.1, 1.5
 GATHERED, NUMBERS = 250_000, 2**26
 #: Penalties of the leaves, in that of all rows, and where they are compared.
 PENALTIES, CHOICE_LEAVES, CHOICE_ROWS = (1.0, 10.0, 100.0), 3, 1500
-#: Rows beyond which a kernel is asked whether so many centres exhaust it.
+#: Rows beyond which a kernel is asked whether so many centres exhaust it: with fewer, the question
+#: costs all fits more time than it saves those whose kernel is exhausted.
 SOLVED_WHOLE, EXHAUSTED_BY = 6000, 1000
 
 

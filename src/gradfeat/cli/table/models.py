@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -53,7 +54,8 @@ def predict_table(
     with TemporaryDirectory() as folder:
         rows = write_predictions(predictor.frames(table), Path(folder, "rows") if printed else out)
         if printed:
-            sys.stdout.write(Path(folder, "rows").read_text())
+            with Path(folder, "rows").open(encoding="utf-8") as written:
+                copyfileobj(written, sys.stdout)
     where = "the standard output" if printed else with_link(out)
     console.say(f"{rows:,} predictions of {table_model.target}: {where}")
     if interval is not None:
