@@ -8,6 +8,7 @@ import pytest
 import torch
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
 import gradfeat
 from gradfeat.errors import ModelFileError
@@ -99,7 +100,9 @@ def test_what_onnx_cannot_hold_is_one_sentence(tmp_path):
     frame = pd.DataFrame({"a": X[:, 0], "town": np.where(X[:, 1] > 0, "Bern", "Chur")})
     mixed = gradfeat.TableModel(gradfeat.LinearRegressor(alpha=1.0)).fit(frame, Y)
     trees = gradfeat.TableModel(HistGradientBoostingRegressor(max_iter=2)).fit(frame, Y)
-    for model, word in ((mixed, "town"), (trees, "skl2onnx")):
+    foreign = make_pipeline(gradfeat.LinearRegressor()).fit(X, Y)
+    refused = (mixed, "town"), (trees, "skl2onnx"), (foreign, "A Pipeline is not"), (None, "A None")
+    for model, word in refused:
         with pytest.raises(ModelFileError, match=word):
             gradfeat.export_onnx(model, place)
     with pytest.raises(NotFittedError):

@@ -18,6 +18,7 @@ from gradfeat.errors import ModelFileError
 from gradfeat.estimators.agop_transformer import AGOPTransformer
 from gradfeat.estimators.base import column_names
 from gradfeat.estimators.checks import to_numpy
+from gradfeat.estimators.persistence import CLASSES
 from gradfeat.estimators.scaled import ClassProbabilities, ScaledPredictor, TableFunction
 from gradfeat.maths.files import refused, replace_file
 from gradfeat.models.base import Predictor
@@ -66,6 +67,11 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     >>> model = GradientFeatureRegressor(width=16).fit(X, X[:, 0])
     >>> export_onnx(model, "model.onnx")  # doctest: +SKIP
     """
+    if type(model) not in {TableModel, *CLASSES.values()}:
+        raise ModelFileError(
+            f"A {type(model).__name__} is not gradfeat's: give an estimator or a table model that "
+            "is, and export models of scikit-learn by skl2onnx."
+        )
     check_is_fitted(model)
     names, rows = _described(model)
     example = torch.zeros(3, len(names), dtype=torch.float64)
