@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from gradfeat.estimators import (
+    GradientFeatureClassifier,
     GradientFeatureRegressor,
     KernelClassifier,
     KernelRegressor,
@@ -89,3 +90,18 @@ def test_the_default_type_of_torch_changes_no_fit():
         finally:
             torch.set_default_dtype(torch.float32)
     assert found[0] == found[1] == found[2]
+
+
+def test_which_class_is_called_the_first_of_several_changes_no_fit():
+    """In 10 to 13 % of rows another class was predicted where three exchanged their names."""
+    rng = np.random.default_rng(0)
+    X, T = rng.standard_normal((150, 4)), rng.standard_normal((50, 4))
+    f = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+    y, names = np.digitize(f, [-0.4, 0.4]), np.array([1, 2, 0])
+    model = GradientFeatureClassifier(width=64, search=None)
+    one, other = model.fit(X, y).predict_proba(T), model.fit(X, names[y]).predict_proba(T)
+    np.testing.assert_allclose(other[:, names], one, atol=1e-9)
+    Y = np.column_stack([f, f**2, np.cos(f)])
+    several = GradientFeatureRegressor(width=64, search=None)
+    one, other = several.fit(X, Y).predict(T), several.fit(X, Y[:, names]).predict(T)
+    np.testing.assert_allclose(other, one[:, names], atol=1e-9)
