@@ -26,12 +26,8 @@ from gradfeat.table.encode import TableEncoder
 from gradfeat.table.prepared import Prepared, prepare
 from gradfeat.table.read import read_table
 from gradfeat.table.reading import clocks, date_cells
-from gradfeat.table.reading.decide import (
-    about_codes_for_missing,
-    codes_for_missing,
-    plan_column,
-    plan_columns,
-)
+from gradfeat.table.reading.decide import plan_column, plan_columns
+from gradfeat.table.reading.missing import about_codes_for_missing, codes_for_missing
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells
 from gradfeat.table.unread import unread_sentence

@@ -12,7 +12,8 @@ from gradfeat.errors import TableError
 from gradfeat.rows.sources.tables import FrameTables, with_places
 from gradfeat.table.encode import TableEncoder
 from gradfeat.table.identifiers import identifiers
-from gradfeat.table.reading.decide import about_end_days, codes_for_missing, plan_column
+from gradfeat.table.reading.decide import plan_column
+from gradfeat.table.reading.missing import about_end_days, codes_for_missing
 from gradfeat.table.unread import unread_sentence
 
 RNG = np.random.default_rng(11)

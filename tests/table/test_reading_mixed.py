@@ -8,7 +8,8 @@ import pytest
 from tests.table.test_reading import ROADS, r_squared
 
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.reading.decide import codes_for_missing, plan_column
+from gradfeat.table.reading.decide import plan_column
+from gradfeat.table.reading.missing import codes_for_missing
 from gradfeat.table.reading.plan import EncodedColumn
 
 RNG = np.random.default_rng(5)

@@ -13,17 +13,18 @@ import pandas as pd
 from gradfeat.errors import ModelFileError, TableError
 from gradfeat.estimators.container import Contents
 from gradfeat.maths.unpacking import of_fields
-from gradfeat.rows.sources.tables import Cells, refuse_complex
+from gradfeat.rows.sources.tables import Cells
+from gradfeat.table.read import by_name
 from gradfeat.table.reading.clocks import ClockPlan, DurationPlan
 from gradfeat.table.reading.dates import DateOrder, DatePlan
-from gradfeat.table.reading.decide import (
+from gradfeat.table.reading.decide import about_weeks, none_is_level, plan_columns
+from gradfeat.table.reading.missing import (
+    MISSING_SHARE,
+    DeclaredMissing,
     about_codes_for_missing,
     about_end_days,
-    about_weeks,
-    none_is_level,
-    plan_columns,
+    about_words,
 )
-from gradfeat.table.reading.missing import MISSING_SHARE, DeclaredMissing, about_words
 from gradfeat.table.reading.number_formats import NumberFormat
 from gradfeat.table.reading.numbers import NumberPlan
 from gradfeat.table.reading.parts import PartsPlan
@@ -163,7 +164,7 @@ class TableEncoder:
         table = self._columns(frame)
         plans = plan_columns(table, self.dates, self.decimal, self.category)
         blocks = tuple(plan.encode(table[plan.name]) for plan in plans)
-        encoded = _varying(blocks)
+        encoded = _varying(plans, blocks)
         if not encoded:
             raise TableError(
                 "No input column varies over the training rows: give a table with at least one "
@@ -183,7 +184,7 @@ class TableEncoder:
     def _columns(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
         """By name, with what was declared missing empty."""
         empty = DeclaredMissing(self.missing).masked(frame) if self.missing else frame
-        return _by_name(empty)
+        return by_name(empty)
 
     def _set(
         self,
@@ -206,7 +207,7 @@ class TableEncoder:
 
     def doubtful(self, frame: pd.DataFrame) -> tuple[str, ...]:
         """Columns of text whose cells may be other than what the column holds."""
-        table = _by_name(frame)
+        table = by_name(frame)
         free = {plan.name for plan in self._plans if plan.kind == "text"}
         return tuple(n for n in self.columns_ if n not in free and table[n].dtype == "str")
 
@@ -252,6 +253,9 @@ class TableEncoder:
         blocks = [plan.encode(table[plan.name]) for plan in self._plans]
         values = {(b.source, p): v for b in blocks for p, v in b.parts.items()}
         filled = [_filled(values[(e.source, e.part)], e.fill) for e in self._encoded]
+        filled = [
+            np.clip(v, *e.ends) if e.ends else v for v, e in zip(filled, self._encoded, strict=True)
+        ]
         unread = tuple(one for block in blocks for one in block.unread)
         return np.column_stack(filled), unread
 
@@ -285,7 +289,7 @@ class TableEncoder:
             hash(plans)  # TypeError where a file has a list in the place of a text
             encoder._set(
                 plans,
-                tuple(Encoded(**part) for part in about["encoded"]),
+                tuple(Encoded(**e | {"ends": tuple(e["ends"])}) for e in about["encoded"]),
                 tuple(ColumnNote(**note) for note in about["notes"]),
             )
         except (KeyError, TypeError) as error:
@@ -296,29 +300,19 @@ class TableEncoder:
         return encoder
 
 
-def _by_name(frame: pd.DataFrame) -> dict[str, pd.Series]:
-    refuse_complex(frame)
-    names = frame.columns.map(str)
-    twice = names[names.duplicated()].unique()
-    if len(twice):
-        raise TableError(
-            f"The table has more than one column named {listing(twice)}: "
-            "give each column its own name."
-        )
-    return {str(name): column.reset_index(drop=True) for name, column in frame.items()}
-
-
-def _varying(blocks: tuple[EncodedColumn, ...]) -> tuple[Encoded, ...]:
+def _varying(plans: Sequence[ColumnPlan], blocks: Sequence[EncodedColumn]) -> tuple[Encoded, ...]:
     """Keep the encoded columns that vary once filled, with the value that fills each."""
     kept: dict[str, Encoded] = {}
-    for block in blocks:
+    for plan, block in zip(plans, blocks, strict=True):
         for part, values in block.parts.items():
             fill = _median(values)
             if part == MISSING and values.mean() < MISSING_SHARE:
                 continue
             if np.ptp(_filled(values, fill)) > 0:
                 name = _free_name(block.source + part, kept)
-                kept[name] = Encoded(block.source, part, name, fill)
+                text = plan.kind == "text" and part != MISSING
+                ends = (float(np.nanmin(values)), float(np.nanmax(values))) if text else ()
+                kept[name] = Encoded(block.source, part, name, fill, ends)
     return tuple(kept.values())
 
 
@@ -335,8 +329,9 @@ def _median(values: np.ndarray) -> float:
     return float(np.median(known)) if known.size else 0.0
 
 
-def _filled(values: np.ndarray, fill: float) -> np.ndarray:
-    return np.where(np.isnan(values), fill, values)
+def _filled(values: np.ndarray, fill: float, ends: tuple[float, ...] = ()) -> np.ndarray:
+    found = np.where(np.isnan(values), fill, values)
+    return np.clip(found, *ends) if ends else found
 
 
 def _note(
@@ -387,7 +382,5 @@ def _why_dropped(distinct: int) -> str:
 
 
 def _about_missing(missing: int, own: Sequence[str]) -> str:
-    if not missing:
-        return ""
     marked = ", and marked" if MISSING in own else ""
-    return f"; missing: the median of the training rows{marked}"
+    return f"; missing: the median of the training rows{marked}" if missing else ""

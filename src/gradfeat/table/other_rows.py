@@ -99,7 +99,8 @@ class OtherRows(Masking):
         what = [(c, " that sum{} up others") for c in self.sums]
         what += [(c, " of units or names") for c in self.units]
         what = [*dict.fromkeys(what)]
-        found = [_are(_rows(table, cell), why) for cell, why in what[:_NAMED]]
+        rows = sorted((*_rows(table, cell), why) for cell, why in what[:_NAMED])
+        found = [_are((place, count), why) for _, place, count, why in rows]
         more = len(what) - len(found)
         found += [f"and those of {more:,} more such cells"] if more else []
         said = [f"Left out, as no observations: {'; '.join(found)}."] if found else []
@@ -107,7 +108,7 @@ class OtherRows(Masking):
             first = column == table.names[0] and bool(table.text.separator)
             how = f", as --comment {text!r} does" if first else ""
             said.append(
-                f"{_rows(table, (column, text))[0]} may be a row that sums up others, though its "
+                f"{_rows(table, (column, text))[1]} may be a row that sums up others, though its "
                 f"numbers are not the sums or means of theirs: where it is, take it out{how}."
             )
         return said
@@ -118,17 +119,18 @@ def rows_with(frame: pd.DataFrame, cell: tuple[str, str]) -> NDArray[np.bool_]:
     return (as_text(column_of(frame, cell[0])) == cell[1]).to_numpy(dtype=bool)
 
 
-def _rows(table: Tables, cell: tuple[str, str]) -> tuple[str, int]:
-    """The first row with a cell, in words, and how many rows there are with it."""
-    before, rows, place = 0, 0, ""
+def _rows(table: Tables, cell: tuple[str, str]) -> tuple[int, str, int]:
+    """The first row with a cell, also in words, and how many rows there are with it."""
+    before, rows, first, place = 0, 0, 0, ""
     for piece in table.select([cell[0]]).pieces():
         for frame in piece.read():
             hit = rows_with(frame, cell)
             if hit.any() and not rows:
-                place = f"{table.place(before + int(hit.argmax()))} "
+                first = before + int(hit.argmax())
+                place = f"{table.place(first)} "
             rows += int(hit.sum())
             before += len(frame)
-    return f"{place}({cell[1]!r} in {cell[0]!r})", rows
+    return first, f"{place}({cell[1]!r} in {cell[0]!r})", rows
 
 
 def _are(rows: tuple[str, int], why: str) -> str:

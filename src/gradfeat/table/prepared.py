@@ -27,8 +27,7 @@ from gradfeat.table.first_pass import (
     known_table,
 )
 from gradfeat.table.identifiers import about_texts, about_time
-from gradfeat.table.reading.decide import about_codes_for_missing
-from gradfeat.table.reading.missing import about_blocks
+from gradfeat.table.reading.missing import about_blocks, about_codes_for_missing
 from gradfeat.table.reading.plan import as_text
 from gradfeat.table.request import Request
 from gradfeat.table.results import ColumnNote, UnreadCells
@@ -190,7 +189,8 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     else:
         found = _from_frame(read, read.frame, target, request)
     unread = unread_cells(known, found.encoder, found.unread, engine)
-    blocks = [] if read.frame is None else about_blocks(read.frame)
+    first = next(frame for piece in read.table.pieces() for frame in piece.read())
+    blocks = about_blocks(first if read.frame is None else read.frame)
     remarks = (*known.said, *blocks, *about_equal_rows(read.summary.sample), *found.remarks)
     return replace(found, unread=unread, text=table.text, remarks=remarks)
 

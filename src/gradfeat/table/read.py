@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from gradfeat.errors import TableError
 from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.tables import Cells, Tables, held, of_64_bits, refuse_complex
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
+from gradfeat.wording import listing
 
 
 def read_table(
@@ -74,10 +76,23 @@ def as_frame(data: Any) -> pd.DataFrame:
         ) from None
 
 
+def by_name(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """The columns of a frame, rows numbered from 0; refused where two have one name."""
+    refuse_complex(frame)
+    names = frame.columns.map(str)
+    twice = names[names.duplicated()].unique()
+    if len(twice):
+        raise TableError(
+            f"The table has more than one column named {listing(twice)}: "
+            "give each column its own name."
+        )
+    return {str(name): column.reset_index(drop=True) for name, column in frame.items()}
+
+
 def _plain_names(given: Iterable[str]) -> list[str]:
-    """Names without blanks at their ends, as those of text are, unless two would be one."""
+    """Names composed, without blanks at their ends, as those of text, unless two would be one."""
     names = [*given]
-    plain = [name.strip() for name in names]
+    plain = [normalize("NFC", name.strip()) for name in names]
     return plain if len({*plain}) == len({*names}) else names
 
 

@@ -12,8 +12,7 @@ from gradfeat.estimators.refitting import Refittable
 from gradfeat.rows.sources.tables import Tables, held, selected, with_places
 from gradfeat.table.first_pass import with_target_read
 from gradfeat.table.fitting import predictions
-from gradfeat.table.reading.decide import about_codes_for_missing
-from gradfeat.table.reading.missing import declared
+from gradfeat.table.reading.missing import about_codes_for_missing, declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells, package_versions
 from gradfeat.table.row_sample import RowSample, column_of

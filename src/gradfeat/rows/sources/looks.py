@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from unicodedata import normalize
 
 import numpy as np
 
@@ -226,7 +227,8 @@ def _names_columns(commented: Fields, found: Looks, options: TextOptions) -> boo
 def _named(cells: Fields) -> tuple[str, ...]:
     if all(len(cell) > 2 and cell[0] == cell[-1] == "'" for cell in cells):
         cells = [cell[1:-1] for cell in cells]  # quoted otherwise
-    given, more = [cell.strip() for cell in cells], ("", ".1")  # pandas writes such names itself
+    given = [normalize("NFC", cell.strip()) for cell in cells]
+    more = ("", ".1")  # pandas writes such names itself
     return tuple(c or f"Unnamed: {i}{more[f'Unnamed: {i}' in given]}" for i, c in enumerate(given))
 
 

@@ -141,7 +141,7 @@ _WAYS = tuple(
         rf"{_YEAR}-?W(?P<w>0[1-9]|[1-4]\d|5[0-3])(?:-?(?P<wd>[1-7]))?",
         rf"(?:[KC]?W|[Ww]k|[Ww]eek) ?(?P<w>0?[1-9]|[1-4]\d|5[0-3])(?P<wd>)[-/, ]+{_YEAR}",
         rf"(?P<a>\d{{2}})(?P<b>\d{{2}}){_YEAR}",
-        r"(?P<epoch>\d{9,10}(?:\d{3})?)",
+        r"(?P<epoch>\d{9,10}(?:(?:\d{3}){0,3}|\.\d+))",
         rf"(?P<y>\d{{4}})[年년] ?(?P<m>\d{{1,2}})[月월] ?(?P<d>\d{{1,2}})[日일]{_TIME}",
     )
 )
@@ -308,9 +308,10 @@ def _extracted(texts: NDArray[np.object_], way: str) -> dict[str, NDArray[Any]]:
 def _fill_epoch(
     whole: dict[str, Ints], hit: Ints, parts: dict[str, NDArray[Any]], offset: NDArray[np.float64]
 ) -> None:
-    """Seconds, or milliseconds, since 1970."""
-    scale = [10**6 if len(text) < 11 else 1000 for text in parts["epoch"]]
-    moment = (parts["epoch"].astype(np.int64) * scale).astype("datetime64[us]")
+    """Seconds since 1970, with a fraction or in thousandths, millionths or billionths."""
+    cells = [text.partition(".") for text in parts["epoch"]]
+    since = [int(s + f"{f:0<6.6}") // 1000 ** ((len(s) - 9) // 3) for s, _, f in cells]
+    moment = np.array(since, np.int64).astype("datetime64[us]")
     for key, unit in (("y", "Y"), ("m", "M"), ("d", "D")):
         whole[key][hit] = _calendar_part(moment, unit)
     whole["us"][hit] = (moment - moment.astype("datetime64[D]")).astype(np.int64)

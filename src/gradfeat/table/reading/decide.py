@@ -1,7 +1,4 @@
-"""How each column of a table is read, decided once from all of its training rows.
-
-And which of its numbers and dates may be missing values.
-"""
+"""How each column of a table is read, decided once from all of its training rows."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from pandas.api import types
 from gradfeat.table.reading.clocks import DurationPlan, find_clock, find_digits_clock
 from gradfeat.table.reading.date_cells import Short
 from gradfeat.table.reading.dates import DateOrder, DatePlan, DateTexts, stored_plan
-from gradfeat.table.reading.missing import LARGE, DistinctTexts, written_for_missing
+from gradfeat.table.reading.missing import DistinctTexts
 from gradfeat.table.reading.number_cells import taken_apart
 from gradfeat.table.reading.number_formats import EITHER
 from gradfeat.table.reading.numbers import (
@@ -30,6 +27,7 @@ from gradfeat.table.reading.plan import (
     NONE,
     TRUTH,
     ColumnPlan,
+    Levels,
     TwoLevels,
     as_text,
     cell_text,
@@ -39,7 +37,7 @@ from gradfeat.table.reading.plan import (
     levels_plan,
     most_levels,
 )
-from gradfeat.wording import MISSING_WORDS, listed, percent
+from gradfeat.wording import MISSING_WORDS
 
 _STORED_NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
 _NO_TEXT = {*_STORED_NUMBERS, "boolean", "complex", "period", "empty"}
@@ -151,7 +149,8 @@ def plan_stored(name: str, column: pd.Series) -> ColumnPlan:
     if column.isna().all():
         return NumberPlan(name)
     if what == "boolean":
-        return TwoLevels(name, TRUTH)
+        known = tuple(as_text(column).dropna().unique())  # of one, the other is not known
+        return Levels(name, known) if len(known) == 1 else TwoLevels(name, TRUTH)
     if types.is_timedelta64_dtype(column.dtype):
         return DurationPlan(name)
     if types.is_datetime64_any_dtype(column.dtype) or what == "period":
@@ -219,11 +218,22 @@ def named_date(name: str) -> bool:
     return bool(words & _DATES) or name.lower().endswith("date")
 
 
+#: Digits of moments since 1970 in seconds and their thousandths, millionths and billionths.
+_OF_EPOCHS = {9, 10, 12, 13, 15, 16, 18, 19}
+
+
+def _digits(text: str) -> int:
+    """How many digits a whole number has, or the whole seconds of one with a fraction; else 0."""
+    whole, point, fraction = text.partition(".")
+    seconds = not point or (len(whole) in (9, 10) and fraction.isdigit())
+    return len(whole) * (whole.isdigit() and seconds)
+
+
 def may_hold_dates(name: str, column: pd.Series) -> bool:
     """Whether whole numbers may be dates, by their first few: see :func:`whole_dates`."""
-    digits = (6, 7, 8, 9, 10, 12, 13, 14) if named_date(name) else (14,)
+    digits = {6, 7, 8, 14, *_OF_EPOCHS} if named_date(name) else {14}
     some = cell_text(column.dropna().head(50)).dropna()
-    told = all(len(text) in digits and text.isdigit() for text in some)
+    told = all(_digits(text) in digits for text in some)
     return len(some) > 0 and (
         told or any(all(map(day.fullmatch, some)) for day in (*_DAYS, _SHORT_DAY))
     )
@@ -235,7 +245,7 @@ def whole_dates(
     """The plan of whole numbers such as 20240131; None where not all of them are dates.
 
     In columns that are named as dates are, these are also 31012024, 202401, 240131 or 310124, days
-    of years as 2024031, and seconds or milliseconds since 1970; with a time, as 20240131235959,
+    of years as 2024031, and seconds since 1970 or parts of them; with a time, as 20240131235959,
     under any name. So are 20240131, 31012024, 01312024 and 240131 where at least ten in several
     months differ, which is said.
 
@@ -244,8 +254,9 @@ def whole_dates(
     'date'
     >>> whole_dates("order_date", DistinctTexts(("20240131", "20249901"), (1, 1)))
     """
-    lengths = {len(text) if text.isdigit() else 0 for text in found.texts}
-    if len(found.texts) < 2 or 0 in lengths or len(lengths - {9, 12}) > 1:
+    lengths = {_digits(text) for text in found.texts}
+    epochs = lengths <= _OF_EPOCHS and named_date(name)
+    if len(found.texts) < 2 or 0 in lengths or not (epochs or len(lengths) == 1):
         return None
     unnamed = lengths in ({6}, {8}) and not named_date(name)
     if unnamed and not _are_days(found.texts):
@@ -273,107 +284,6 @@ def _are_days(texts: tuple[str, ...]) -> bool:
     kinds = (k for k, day in enumerate(_DAYS) if all(map(day.fullmatch, texts)))
     months = ((slice(6),), (slice(2), slice(2, 4)), (slice(2), slice(2, 4)))
     return any(len({text[part] for text in texts}) > 1 for k in kinds for part in months[k])
-
-
-#: Ends of calendars: the days of a year that they have, and in how many other days they are found.
-_ENDS, _FEWEST_DAYS = ("-01-01", "-12-30", "-12-31"), 10
-
-#: Such a number is in so many cells at least, so far from the others in lengths of their range, and
-#: not the next whole number, as -1 is of levels -1, 0 and 1; at most so many are found of a column.
-_LEAST, _FAR, _NEXT, _MOST_CODES = 3, 0.5, 1.0, 4
-
-#: A number near the others is one where it is as frequent: of all cells, and as a multiple of how
-#: often one of the others comes, of which so many are distinct.
-_SHARE, _OFTEN, _DISTINCT = 0.01, 3.0, 20
-
-
-def codes_for_missing(values: NDArray[np.float64]) -> list[float]:
-    """Numbers that may stand for missing ones.
-
-    Far from all others, these are up to four of 9, 99.99, 999 and so on, 88, 777, the extremes of
-    integers, and 97 or 998 beside 99 or 999; and 0, where that is frequent. Nearer ones are -1 and
-    negative nines that are the only negative numbers and frequent, and -99.9 that is frequent.
-
-    >>> ages = [*range(90)]
-    >>> codes_for_missing(np.array(ages + 4 * [999.0, 998.0])), codes_for_missing(np.array(ages))
-    ([999.0, 998.0], [])
-    >>> codes_for_missing(np.array(ages + 4 * [-99.0, -1.0]))
-    [-99.0, -1.0]
-    """
-    known, count = np.unique(values[~np.isnan(values)], return_counts=True)
-    found: list[float] = []
-    for _ in ("greatest first", "least first"):
-        known, count = known[::-1], count[::-1]
-        far = _far_codes(known, count)
-        found += known[:far].tolist()
-        known, count = known[far:], count[far:]
-    often = count >= max(_LEAST, _SHARE * count.sum(), _OFTEN * float(np.median([0, *count])))
-    if (known >= 0).sum() >= _DISTINCT and (below := (known < 0).sum()) <= _MOST_CODES:
-        if all(often[i] and written_for_missing(known[i]) for i in range(below)):
-            found += known[:below].tolist()
-            known, often = known[below:], often[below:]
-        if known[0] == 0 and often[0] and known[1] > _FAR * (known[-1] - known[1]):
-            found.append(0.0)
-    nines = [v for v in known[often & (known <= -99)] if {*f"{-v:.10g}"} <= {*"9."}]
-    return found + (nines if len(known) >= _DISTINCT else [])
-
-
-def _far_codes(known: NDArray[np.float64], count: NDArray[np.intp]) -> int:
-    """How many of the first values, in order, are codes far from all others."""
-    codes = [
-        n >= _LEAST and written_for_missing(value)
-        for value, n in zip(known[:_MOST_CODES], count, strict=False)
-    ]
-    for k in range([*codes, False].index(False), 0, -1):
-        rest = known[k:]
-        if len(rest) > 1 and abs(known[k - 1] - rest[0]) > max(_NEXT, _FAR * np.ptp(rest)):
-            return k
-    return 0
-
-
-def about_codes_for_missing(name: str, values: NDArray[np.float64]) -> str:
-    """A remark on such numbers, with their shares and the range of the others; "" without one.
-
-    >>> about_codes_for_missing("x", np.array([*range(97), -999.0, -999.0, -999.0]))
-    "3 % of 'x' are -999 and its other values 0 to 96: --missing 'x=-999' takes them as missing."
-    """
-    if not (found := codes_for_missing(values)):
-        return ""
-    known = values[~np.isnan(values)]
-    others = known[~np.isin(known, found)]
-    written = [f"{v:.10g}" if abs(v) < LARGE else f"{v:g}" for v in found]
-    shares = [percent(float((known == v).mean())) for v in found]
-    said = [f"{share} {v}" for share, v in zip(shares[1:], written[1:], strict=True)]
-    options = ["--missing " + repr(f"{name}={v}") for v in written]
-    return (
-        f"{listed([f'{shares[0]} of {name!r} are {written[0]}', *said])} and its other values "
-        f"{others.min():g} to {others.max():g}: "
-        f"{' '.join(options)} take{'s' * (len(found) == 1)} them as missing."
-    )
-
-
-def about_end_days(name: str, seconds: NDArray[np.float64]) -> str:
-    """Remarks on a first or last day of a year, far from all others, in several rows.
-
-    1900-01-01 stands for an unknown day and 2099-12-31 for an open end.
-
-    >>> days = 86_400.0 * np.array([*range(18_000, 18_100), 47_481, 47_481, 47_481])
-    >>> about_end_days("left", days)[:58]
-    "3 % of 'left' are 2099-12-31, long after all others: --mis"
-    """
-    days, said = np.floor(seconds[~np.isnan(seconds)] / 86_400), []
-    for end, side in ((np.min, "before"), (np.max, "after")):
-        others = days[days != (day := end(days, initial=np.inf if side == "before" else -np.inf))]
-        if len(days) - len(others) < _LEAST or len(np.unique(others)) < _FEWEST_DAYS:
-            continue
-        written = str(np.datetime64(int(day), "D"))
-        if np.abs(others - day).min() > _FAR * np.ptp(others) and written.endswith(_ENDS):
-            said.append(
-                f"{percent(1 - len(others) / len(days))} of {name!r} are {written}, long {side} "
-                "all others: --missing takes them as missing, written as they are there."
-            )
-            days = others
-    return " ".join(said)
 
 
 def about_weeks(name: str, values: NDArray[np.float64]) -> str:

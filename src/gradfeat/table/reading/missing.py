@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from gradfeat.errors import TableError
 from gradfeat.rows.source import Piece
@@ -22,7 +23,7 @@ from gradfeat.table.reading.number_formats import (
 )
 from gradfeat.table.reading.plan import Floats, as_text
 from gradfeat.table.results import ColumnNote
-from gradfeat.wording import listing, near_names, percent
+from gradfeat.wording import listed, listing, near_names, percent
 
 
 class Masking(ABC):
@@ -247,7 +248,7 @@ def about_blocks(frame: pd.DataFrame) -> list[str]:
     ["'month' has a value in one of 3 rows, the first of each block, and none below: where it \
 holds for these rows too, fill them, as pandas' ffill() does."]
     """
-    found = []
+    found, frame = [], frame.dropna(how="all")
     for name, column in frame.items():
         known = column.notna().to_numpy()
         at = np.flatnonzero(known)
@@ -262,3 +263,104 @@ holds for these rows too, fill them, as pandas' ffill() does."]
                 "ffill() does."
             )
     return found
+
+
+#: Ends of calendars: the days of a year that they have, and in how many other days they are found.
+_ENDS, _FEWEST_DAYS = ("-01-01", "-12-30", "-12-31"), 10
+
+#: Such a number is in so many cells at least, so far from the others in lengths of their range, and
+#: not the next whole number, as -1 is of levels -1, 0 and 1; at most so many are found of a column.
+_LEAST, _FAR, _NEXT, _MOST_CODES = 3, 0.5, 1.0, 4
+
+#: A number near the others is one where it is as frequent: of all cells, and as a multiple of how
+#: often one of the others comes, of which so many are distinct.
+_SHARE, _OFTEN, _DISTINCT = 0.01, 3.0, 20
+
+
+def codes_for_missing(values: NDArray[np.float64]) -> list[float]:
+    """Numbers that may stand for missing ones.
+
+    Far from all others, these are up to four of 9, 99.99, 999 and so on, 88, 777, the extremes of
+    integers, and 97 or 998 beside 99 or 999; and 0, where that is frequent. Nearer ones are -1 and
+    negative nines that are the only negative numbers and frequent, and -99.9 that is frequent.
+
+    >>> ages = [*range(90)]
+    >>> codes_for_missing(np.array(ages + 4 * [999.0, 998.0])), codes_for_missing(np.array(ages))
+    ([999.0, 998.0], [])
+    >>> codes_for_missing(np.array(ages + 4 * [-99.0, -1.0]))
+    [-99.0, -1.0]
+    """
+    known, count = np.unique(values[~np.isnan(values)], return_counts=True)
+    found: list[float] = []
+    for _ in ("greatest first", "least first"):
+        known, count = known[::-1], count[::-1]
+        far = _far_codes(known, count)
+        found += known[:far].tolist()
+        known, count = known[far:], count[far:]
+    often = count >= max(_LEAST, _SHARE * count.sum(), _OFTEN * float(np.median([0, *count])))
+    if (known >= 0).sum() >= _DISTINCT and (below := (known < 0).sum()) <= _MOST_CODES:
+        if all(often[i] and written_for_missing(known[i]) for i in range(below)):
+            found += known[:below].tolist()
+            known, often = known[below:], often[below:]
+        if known[0] == 0 and often[0] and known[1] > _FAR * (known[-1] - known[1]):
+            found.append(0.0)
+    nines = [v for v in known[often & (known <= -99)] if {*f"{-v:.10g}"} <= {*"9."}]
+    return found + (nines if len(known) >= _DISTINCT else [])
+
+
+def _far_codes(known: NDArray[np.float64], count: NDArray[np.intp]) -> int:
+    """How many of the first values, in order, are codes far from all others."""
+    codes = [
+        n >= _LEAST and written_for_missing(value)
+        for value, n in zip(known[:_MOST_CODES], count, strict=False)
+    ]
+    for k in range([*codes, False].index(False), 0, -1):
+        rest = known[k:]
+        if len(rest) > 1 and abs(known[k - 1] - rest[0]) > max(_NEXT, _FAR * np.ptp(rest)):
+            return k
+    return 0
+
+
+def about_codes_for_missing(name: str, values: NDArray[np.float64]) -> str:
+    """A remark on such numbers, with their shares and the range of the others; "" without one.
+
+    >>> about_codes_for_missing("x", np.array([*range(97), -999.0, -999.0, -999.0]))
+    "3 % of 'x' are -999 and its other values 0 to 96: --missing 'x=-999' takes them as missing."
+    """
+    if not (found := codes_for_missing(values)):
+        return ""
+    known = values[~np.isnan(values)]
+    others = known[~np.isin(known, found)]
+    written = [f"{v:.10g}" if abs(v) < LARGE else f"{v:g}" for v in found]
+    shares = [percent(float((known == v).mean())) for v in found]
+    said = [f"{share} {v}" for share, v in zip(shares[1:], written[1:], strict=True)]
+    options = ["--missing " + repr(f"{name}={v}") for v in written]
+    return (
+        f"{listed([f'{shares[0]} of {name!r} are {written[0]}', *said])} and its other values "
+        f"{others.min():g} to {others.max():g}: "
+        f"{' '.join(options)} take{'s' * (len(found) == 1)} them as missing."
+    )
+
+
+def about_end_days(name: str, seconds: NDArray[np.float64]) -> str:
+    """Remarks on a first or last day of a year, far from all others, in several rows.
+
+    1900-01-01 stands for an unknown day and 2099-12-31 for an open end.
+
+    >>> days = 86_400.0 * np.array([*range(18_000, 18_100), 47_481, 47_481, 47_481])
+    >>> about_end_days("left", days)[:58]
+    "3 % of 'left' are 2099-12-31, long after all others: --mis"
+    """
+    days, said = np.floor(seconds[~np.isnan(seconds)] / 86_400), []
+    for end, side in ((np.min, "before"), (np.max, "after")):
+        others = days[days != (day := end(days, initial=np.inf if side == "before" else -np.inf))]
+        if len(days) - len(others) < _LEAST or len(np.unique(others)) < _FEWEST_DAYS:
+            continue
+        written = str(np.datetime64(int(day), "D"))
+        if np.abs(others - day).min() > _FAR * np.ptp(others) and written.endswith(_ENDS):
+            said.append(
+                f"{percent(1 - len(others) / len(days))} of {name!r} are {written}, long {side} "
+                "all others: --missing takes them as missing, written as they are there."
+            )
+            days = others
+    return " ".join(said)

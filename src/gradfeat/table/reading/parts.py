@@ -64,6 +64,8 @@ _AT_AN_END = re.compile(r"^[^\w\s]{0,2}\d|(?<![\w.,])\d[\d.,]*\W{0,2}$")
 _ANY, _PADDED = re.compile(r"\d[\d.,]*"), re.compile(r"(?<![\d.,:])0\d+(?![\d.,:])")
 #: Ways to write the words around digits: in so many a column is of amounts, in more of names.
 _FEW_WAYS = 20
+#: Characters of an amount or a day at most: sentences and names of browsers have more.
+_LONGEST = 40
 
 #: The words around the numbers of a cell.
 Words = tuple[str, ...]
@@ -219,7 +221,7 @@ def doubt(name: str, found: DistinctTexts) -> str:
 def _like_numbers(name: str, found: DistinctTexts) -> str:
     """That most texts begin or end with digits, written in few ways, and one that is no number."""
     known = [t for t in found.texts if not is_marker(t)]
-    like = [text for text in known if _AT_AN_END.search(text)]
+    like = [text for text in known if len(text) <= _LONGEST and _AT_AN_END.search(text)]
     ways = Counter(_ANY.sub("0", text) for text in like)
     usual = sum(n for _, n in ways.most_common(_FEW_WAYS))
     none = next((text for text in like if taken_apart(text) is None), "")

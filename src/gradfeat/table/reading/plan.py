@@ -112,8 +112,7 @@ def _texts(column: pd.Series) -> pd.Series:
             "a column of its own, or leave the column out."
         )
     text = values.map(_value_as_text, na_action="ignore")
-    blank = text.isna() | (text == "")
-    return text.astype(object).mask(blank, None)
+    return text.astype(object).mask(text.isna() | (text == ""), None)
 
 
 def plain_text(text: str) -> str:
@@ -150,12 +149,13 @@ class EncodedColumn:
 
 @dataclass(frozen=True)
 class Encoded:
-    """One encoded column that is kept: where it comes from, its name, and what fills its gaps."""
+    """One encoded column that is kept: its source and name, what fills gaps, and `ends` of text."""
 
     source: str
     part: str
     name: str
     fill: float
+    ends: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
