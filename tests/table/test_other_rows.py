@@ -51,7 +51,7 @@ CASES = {
     "sums": (NUMBERS, {N: f"Total,,{Y.sum():.2f}"}, "number number", "line 122 ('Total' in 'x')"),
     "both": (
         NUMBERS, {0: "kg,cm,m/s", N: f"TOTAL:,,{Y.sum():.2f}"}, "number number",
-        "line 123 ('TOTAL:' in 'x') is a row that sums up others; line 2 ('kg' in 'x')",
+        "line 2 ('kg' in 'x') is a row of units or names; line 123 ('TOTAL:' in 'x')",
     ),
     "subtotals": (
         NUMBERS, {60: "Subtotal,,290", N: "Total,,580"}, "number number", "line 62 ('Subtotal'",

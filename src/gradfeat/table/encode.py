@@ -252,10 +252,7 @@ class TableEncoder:
             return np.empty((0, len(self.feature_names_))), ()
         blocks = [plan.encode(table[plan.name]) for plan in self._plans]
         values = {(b.source, p): v for b in blocks for p, v in b.parts.items()}
-        filled = [_filled(values[(e.source, e.part)], e.fill) for e in self._encoded]
-        filled = [
-            np.clip(v, *e.ends) if e.ends else v for v, e in zip(filled, self._encoded, strict=True)
-        ]
+        filled = [_filled(values[(e.source, e.part)], e.fill, e.ends) for e in self._encoded]
         unread = tuple(one for block in blocks for one in block.unread)
         return np.column_stack(filled), unread
 
@@ -331,7 +328,7 @@ def _median(values: np.ndarray) -> float:
 
 def _filled(values: np.ndarray, fill: float, ends: tuple[float, ...] = ()) -> np.ndarray:
     found = np.where(np.isnan(values), fill, values)
-    return np.clip(found, *ends) if ends else found
+    return np.clip(found, ends[0], ends[1]) if ends else found
 
 
 def _note(

@@ -248,7 +248,7 @@ def about_blocks(frame: pd.DataFrame) -> list[str]:
     ["'month' has a value in one of 3 rows, the first of each block, and none below: where it \
 holds for these rows too, fill them, as pandas' ffill() does."]
     """
-    found, frame = [], frame.dropna(how="all")
+    found, frame = [], frame.dropna(how="all") if frame.shape[1] > 1 else frame
     for name, column in frame.items():
         known = column.notna().to_numpy()
         at = np.flatnonzero(known)
