@@ -100,7 +100,9 @@ def test_kernel_machines_learn_from_rows(model):
     assert rows.score(X[500:], target[500:]) > memory - 0.05
 
 
-@pytest.mark.parametrize("model", [LinearClassifier(), KernelRegressor(kernel="gaussian")])
+@pytest.mark.parametrize(
+    "model", [LinearClassifier(), KernelRegressor(kernel="gaussian", bandwidth=2.0)]
+)
 def test_the_scale_of_weights_changes_no_streamed_fit(model):
     X, y = table(200)
     target = y if "Regressor" in type(model).__name__ else (y > 1.2).astype(float)
