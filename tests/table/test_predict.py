@@ -57,6 +57,27 @@ def test_a_table_without_a_column_is_refused(model):
         next(pieces)
 
 
+def test_objects_may_lack_a_column_that_had_gaps_in_training_and_no_other(tmp_path):
+    """A record of JSON leaves out what it has no value for; where no record has it, it is told."""
+    x = np.linspace(0, 1, 40)
+    gaps = pd.Series(np.where(np.arange(40) % 5, 1 - x**2, np.nan))
+    model = TableModel(LinearRegression()).fit(pd.DataFrame({"x": x, "late": gaps}), 2 * x)
+    for name, text in (("a.jsonl", '{"x": 0.5}\n'), ("c.csv", "x\n0.5\n")):
+        (tmp_path / name).write_text(text)
+    found = tables(tmp_path / "a.jsonl").with_absent(model.encoder.with_missing)
+    said = pd.concat(Predictor(model).frames(found))
+    whole = model.predictions(pd.DataFrame({"x": [0.5], "late": [None]}))
+    pd.testing.assert_frame_equal(said, whole, rtol=ROUNDING)
+    assert found.remarks == ("no object has 'late', taken as missing in all rows",)
+    csv = tables(tmp_path / "c.csv").with_absent(model.encoder.with_missing)
+    with pytest.raises(TableError, match="lacks 'late'"):
+        next(Predictor(model).frames(csv))
+    (tmp_path / "b.jsonl").write_text('{"late": 0.5}\n')
+    other = tables(tmp_path / "b.jsonl").with_absent(model.encoder.with_missing)
+    with pytest.raises(TableError, match="lacks 'x'"):
+        next(Predictor(model).frames(other))
+
+
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # of scikit-learn's own product
 @pytest.mark.filterwarnings("ignore:Read, though most training rows are otherwise")
 def test_predictions_that_are_no_finite_numbers_are_refused_with_their_count(tmp_path):

@@ -232,6 +232,12 @@ class TableEncoder:
         """
         return self.encoded(frame)[0]
 
+    @property
+    def with_missing(self) -> tuple[str, ...]:
+        """Columns that lacked values in training rows: further rows may lack them as well."""
+        found = {note.name for note in self.notes_ if note.missing}
+        return tuple(name for name in self.columns_ if name in found)
+
     def missing_row(self) -> pd.DataFrame:
         """A table of one row without values, which every fitted encoder reads."""
         return pd.DataFrame(None, [0], self.columns_, dtype=object)

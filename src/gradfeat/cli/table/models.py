@@ -50,7 +50,7 @@ def predict_table(
     if not printed:
         check_output(out, data, model_file(model))
     predictor = Predictor(table_model, keep, interval, strict)
-    table = tables(data, text=table_model.text(text))
+    table = tables(data, text=table_model.text(text)).with_absent(table_model.encoder.with_missing)
     with TemporaryDirectory() as folder:
         rows = write_predictions(predictor.frames(table), Path(folder, "rows") if printed else out)
         if printed:
@@ -76,7 +76,8 @@ def refit_table(
     file = model_file(model, FEATURES, MODEL)
     check_output(out, str(data), file)
     target = request.target
-    table = tables(data, text=source.text(request.text, target))
+    absent = source.encoder.with_missing
+    table = tables(data, text=source.text(request.text, target)).with_absent(absent)
     other = file.with_name(FEATURES)
     beside = str(other) if other.is_file() and other != file else ""
     found = refit_model(source, table, request, strict=strict, beside=beside)

@@ -36,13 +36,19 @@ class JsonLayout(Layout):
     listed: bool = False
     #: Names whose values are objects: each name in these is a column, such as ``a.b``.
     objects: frozenset[str] = frozenset()
+    #: Columns that no object has: missing in every row.
+    absent: tuple[str, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:
         apart = tuple(f"{name}." for name in self.objects)
-        said = expanded_remark([name for name in self.names if name.startswith(apart)])
+        said = [*expanded_remark([name for name in self.names if name.startswith(apart)])]
         alike = in_another_case(self.names)
-        return (*said, *([f"columns differ in case alone: {listing(alike)}"] if alike else []))
+        if alike:
+            said.append(f"columns differ in case alone: {listing(alike)}")
+        if self.absent:
+            said.append(f"no object has {listing(self.absent)}, taken as missing in all rows")
+        return tuple(said)
 
     def record_ends(self, data: bytes) -> tuple[np.ndarray, int | None]:
         """Every line end: JSON writes those in text as ``\\n``. Of a list the ends of objects."""
@@ -104,13 +110,30 @@ class JsonLayout(Layout):
             start = end
 
 
+class JsonTables(TextTables):
+    """Objects in pieces; a column of which they say nothing may be missing."""
+
+    layout: JsonLayout
+
+    def with_absent(self, names: Sequence[str]) -> JsonTables:
+        layout = self.layout
+        absent = tuple(name for name in names if name not in layout.names)
+        more = replace(
+            layout,
+            names=(*layout.names, *absent),
+            selected=(*layout.selected, *absent),
+            absent=absent,
+        )
+        return self._with(more)
+
+
 def json_tables(
     path: Paths,
     columns: Sequence[str] | None = None,
     piece_rows: int = PIECE_ROWS,
     storage_options: Mapping[str, Any] | None = None,
     encoding: str | None = None,
-) -> TextTables:
+) -> JsonTables:
     """JSON lines, or lists of objects: a file, folder, glob, list, or fsspec URL, packed too.
 
     All of it is read once here, for the names of the columns. Objects in cells are columns of their
@@ -137,7 +160,7 @@ def json_tables(
     layout = JsonLayout(names, names, objects=objects, listed=listed[0])
     if columns is not None:
         layout = layout.select(columns, where)
-    return TextTables(files, layout, piece_rows)
+    return JsonTables(files, layout, piece_rows)
 
 
 def _names(files: Sequence[TextFile], layout: JsonLayout) -> tuple[tuple[str, ...], frozenset[str]]:

@@ -60,6 +60,14 @@ class Tables(Source[pd.DataFrame]):
     def select(self, columns: Sequence[str]) -> Tables:
         """The same pieces with these columns alone, in this order; others are not read."""
 
+    def with_absent(self, names: Sequence[str]) -> Tables:
+        """With those of `names` that it lacks as missing values, where rows need not name them all.
+
+        Only objects of JSON leave names out; a table with a header lacks what is not in it.
+        """
+        del names
+        return self
+
     def place(self, row: int) -> str:
         """Where a row (from 0) is, in words: ``row 17``, or the line of a text."""
         return f"row {row + 1:,}"

@@ -269,7 +269,7 @@ class TextTables(Tables):
     def read_as(self, cells: Mapping[str, Cells]) -> TextTables:
         return self._with(self.layout.read_as(cells))
 
-    def _with(self, layout: Layout) -> TextTables:
+    def _with(self, layout: Layout) -> Self:
         same = copy(self)
         same.layout = layout
         return same
