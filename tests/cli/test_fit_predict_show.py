@@ -211,6 +211,7 @@ def test_the_best_model_and_the_best_feature_learner_are_saved_and_named(capsys,
 
 
 def test_a_folder_without_a_model_is_one_sentence(capsys, tmp_path):
+    (tmp_path / "t.csv").write_text("a\n1\n")
     ran = gradfeat(capsys, "predict", tmp_path, tmp_path / "t.csv", "--out", tmp_path / "p")
     assert (ran.code, "holds no model.gradfeat" in ran.err) == (2, True)
 
