@@ -103,3 +103,27 @@ def test_empty_rows_make_no_blocks(tmp_path):
     rows = [line for x, y in zip(X, Y, strict=True) for line in (f"{x:.3f},{y:.3f}", ",")]
     (tmp_path / "a.csv").write_text("\n".join(["x,y", *rows]))
     assert not any("first of each block" in said for said in remarks(of_files(tmp_path / "a.csv")))
+
+
+@pytest.mark.parametrize(
+    ("cells", "later", "unit"),
+    [
+        ([f"{n / 10} kg" for n in range(300, 400)], ["37.2", "38 kg", "0", "0.04 t"], "'kg'"),
+        ([f"{n} °F" if n % 3 else f"{n} °C" for n in range(30, 130)], [37.2, 0.0], "'°F'"),
+    ],
+)
+def test_a_number_without_the_unit_of_all_training_cells_is_told(cells, later, unit):
+    """As text or stored; 0 is the same in every unit but those of temperatures."""
+    plan = plan_column("x", pd.Series(cells))
+    assert plan.encode(pd.Series(cells)).unread == ()
+    (said,) = plan.encode(pd.Series(later)).unread
+    assert (said.cells, said.example, said.read, unit in said.what) == (1, "37.2", True, True)
+
+
+def test_amounts_and_columns_of_both_kinds_need_no_unit():
+    for cells in (
+        [f"${n}" for n in range(90)],
+        [f"{n} kg" if n % 9 else f"{n}" for n in range(90)],
+    ):
+        plan = plan_column("x", pd.Series(cells))
+        assert plan.encode(pd.Series(["33"])).unread == ()

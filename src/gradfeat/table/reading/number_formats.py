@@ -92,6 +92,18 @@ class NumberFormat:
         grouped = self.thousands and self.thousands in body and "e" in body.lower()
         return not grouped and bool(_pattern(self.thousands, self.decimal).fullmatch(body))
 
+    def without_unit(self, texts: Iterable[str]) -> NDArray[np.float64]:
+        """Numbers (n,) other than 0 that lack the unit of this format, nan for all other texts.
+
+        Money and percent stand aside: amounts are often written without a sign, and 12 is not 12 %.
+        """
+        found = list(texts)
+        if not self.unit or self.unit in PARTS or is_money(self.unit):
+            return np.full(len(found), np.nan)
+        alone = [(c := taken_apart(text)) is not None and not c.unit for text in found]
+        values = self.read(found)
+        return np.where(np.array(alone, bool) & (values != 0), values, np.nan)
+
     @property
     def words(self) -> str:
         """How numbers are written, in words; empty for plain ones."""

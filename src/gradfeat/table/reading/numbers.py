@@ -175,6 +175,10 @@ class NumberPlan(ColumnPlan):
             unread_cells(self.name, column, ~np.isnan(numbers), how, read=True)
             for how, numbers in found.items()
         ]
+        if not self.no_unit and self.format.unit:
+            alone = by_distinct(cell_text(column), self.format.without_unit)
+            how = f"without a unit, as if {self.format.unit!r} stood behind them"
+            told.append(unread_cells(self.name, column, ~np.isnan(alone), how, read=True))
         told.append(unread_cells(self.name, column, *far_from(values, self.ends), read=True))
         unread = unread_cells(self.name, column, np.isnan(values), what, self._instead)
         return with_gaps(self, {"": values}, (*sum(told, ()), *unread))
@@ -268,7 +272,10 @@ def find_numbers(
         "otherwise": otherwise,
         "noted": _noted(found, values, written.format),
     }
-    about |= {"no_unit": _without_unit(found, values, written.format.unit)}
+    alone = ~np.isnan(written.format.without_unit(found.texts)) & ~np.isnan(values)
+    about |= {
+        "no_unit": next((t for t, lacks in zip(found.texts, alone, strict=True) if lacks), "")
+    }
     return NumberPlan.of(name, values, **about, no_decimals=mark * whole)
 
 
@@ -320,14 +327,6 @@ def _notes(found: DistinctTexts, values: Floats, flags: bool) -> dict[str, str]:
     read = [text for text, v in zip(found.texts, values, strict=True) if not np.isnan(v)]
     cells = [(text, cell) for text in reversed(read) if (cell := taken_apart(text))]
     return {cell.note or (cell.unit if flags else ""): text for text, cell in cells}
-
-
-def _without_unit(found: DistinctTexts, values: Floats, unit: str) -> str:
-    """A cell that has no unit where others have one other than money and percent; "" for none."""
-    if not unit or is_money(unit) or unit in PARTS:
-        return ""
-    read = (text for text, v in zip(found.texts, values, strict=True) if not np.isnan(v) and v)
-    return next((text for text in read if (c := taken_apart(text)) and not c.unit), "")
 
 
 def _noted(found: DistinctTexts, values: Floats, written: NumberFormat) -> str:
