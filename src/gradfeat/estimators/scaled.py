@@ -108,8 +108,9 @@ class ScaledPredictor(TableFunction):
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Predictions, in the float type and on the device of X, some rows at a time."""
         mean, scale = self.targets.tensors(self.where.device)
-        parts = X.split(rows_per_block(X.shape[1] * X.element_size(), AT_ONCE))
-        found = [self.predictor(self.standardised(part)).double() for part in parts]
+        found: list[Tensor] = []
+        for part in X.split(rows_per_block(X.shape[1] * X.element_size(), AT_ONCE)):
+            found.append(self.predictor(self.standardised(part)).double())
         return (torch.cat(found) * scale + mean).to(X)
 
     def gradient(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n c d"]:
