@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..maths.statistics.sample import row_hash
 from ..maths.streams import copies_apart, with_bits
 from .engine import Engine
 from .in_process import Threads
-from .source import Columns, Piece
+from .source import Columns, Piece, held_piece
 from .sources.numeric import NumericSource, digest, numbered
 
 Result = TypeVar("Result")
@@ -174,7 +174,7 @@ class BlockSource(NumericSource):
         return f"block {digest([self.block.X, self.block.y, self.block.w])}"
 
     def pieces(self) -> Iterator[Piece[Block]]:
-        yield Piece("rows in memory", partial(iter, [self.block]))
+        yield held_piece([self.block])
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
+Chunk = TypeVar("Chunk")
 Chunk_co = TypeVar("Chunk_co", covariant=True)
 
 #: Rows of a piece, unless a source is told otherwise: large enough that sums cost nothing.
@@ -20,6 +22,11 @@ class Piece(Generic[Chunk_co]):
     name: str  # where the rows are, in words: ``'a.parquet', row group 3``
     #: Gives the rows, in one or several chunks that each fit in memory; at each call the same.
     read: Callable[[], Iterable[Chunk_co]]
+
+
+def held_piece(chunks: Iterable[Chunk], name: str = "rows in memory") -> Piece[Chunk]:
+    """A piece of chunks that are there, such as a list: each call of `read` gives them again."""
+    return Piece(name, partial(iter, chunks))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..errors import EngineError
 from ..maths.blocks import Statistic
-from .source import Piece
+from .source import held_piece
 from .tree import Folded, Node, Segment
 
 State = TypeVar("State")
@@ -99,7 +99,7 @@ def loads(data: bytes, what: str) -> Any:
 def segment_bytes(segment: Segment, parallel: bool) -> bytes:
     """A segment to send; where other processes cannot read its pieces, they are read here."""
     if not parallel:
-        copies = tuple(Piece(p.name, partial(iter, tuple(p.read()))) for p in segment.pieces)
+        copies = tuple(held_piece(tuple(p.read()), p.name) for p in segment.pieces)
         segment = replace(segment, pieces=copies)
     return dumps(segment, "the source")
 

@@ -189,8 +189,8 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     else:
         found = _from_frame(read, read.frame, target, request)
     unread = unread_cells(known, found.encoder, found.unread, engine)
-    first = next(frame for piece in read.table.pieces() for frame in piece.read())
-    blocks = about_blocks(first if read.frame is None else read.frame)
+    first = (frame for piece in read.table.pieces() for frame in piece.read())
+    blocks = about_blocks(next(first) if read.frame is None else read.frame)
     remarks = (*known.said, *blocks, *about_equal_rows(read.summary.sample), *found.remarks)
     return replace(found, unread=unread, text=table.text, remarks=remarks)
 

@@ -50,7 +50,7 @@ def predict_table(
     if not printed:
         check_output(out, data, model_file(model))
     predictor = Predictor(table_model, keep, interval, strict)
-    table = tables(data, text=table_model.text(text)).with_absent(table_model.encoder.with_missing)
+    table = _further(data, table_model, table_model.text(text))
     with TemporaryDirectory() as folder:
         rows = write_predictions(predictor.frames(table), Path(folder, "rows") if printed else out)
         if printed:
@@ -76,8 +76,7 @@ def refit_table(
     file = model_file(model, FEATURES, MODEL)
     check_output(out, str(data), file)
     target = request.target
-    absent = source.encoder.with_missing
-    table = tables(data, text=source.text(request.text, target)).with_absent(absent)
+    table = _further(data, source, source.text(request.text, target))
     other = file.with_name(FEATURES)
     beside = str(other) if other.is_file() and other != file else ""
     found = refit_model(source, table, request, strict=strict, beside=beside)
@@ -94,6 +93,11 @@ def refit_table(
         console.say(sentence)
     _print_reading(console, table, found.unread)
     console.say(f"Model:  {with_link(out)}")
+
+
+def _further(data: str | Path, model: TableModel, text: TextOptions) -> Tables:
+    """A table for a fitted model: objects of JSON may lack columns that had gaps in training."""
+    return tables(data, text=text).with_absent(model.encoder.with_missing)
 
 
 def _print_reading(console: Terminal, table: Tables, unread: Sequence[UnreadCells]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Generic, Literal, TypeVar, cast
 from uuid import uuid4
 
@@ -17,7 +16,7 @@ from torch import Tensor
 from ...errors import SourceError
 from ...maths.blocks import Block
 from ...wording import counted, listing, refuse_repeated, refuse_unknown
-from ..source import Columns, Piece
+from ..source import Columns, Piece, held_piece
 from .numeric import (
     Numbers,
     NumericSource,
@@ -336,7 +335,7 @@ class IteratorTables(Tables):
             frame = _frame(item, number)
             name = f"data frame {number} of the iterator"
             refuse_unknown(name, self._names, frame.columns)
-            yield Piece(name, partial(iter, (selected(frame, self._names),)))
+            yield held_piece((selected(frame, self._names),), name)
 
 
 def _frame(item: Any, number: int) -> pd.DataFrame:

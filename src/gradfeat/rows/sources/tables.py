@@ -18,7 +18,7 @@ from pandas.core.util.hashing import hash_pandas_object
 from ...errors import SourceError, TableError
 from ...maths.blocks import Block
 from ...wording import checked_piece_rows, listing, ranges, refuse_repeated, refuse_unknown
-from ..source import PIECE_ROWS, Columns, Piece, Source
+from ..source import PIECE_ROWS, Columns, Piece, Source, held_piece
 from .numeric import (
     Numbers,
     NumericSource,
@@ -315,7 +315,7 @@ class FrameTables(Tables):
         for number, frame in enumerate(self.frames):
             for rows, name in ranges(len(frame), self.piece_rows):
                 held = selected(frame.iloc[rows], self.names)
-                yield Piece(f"data frame {number}, {name}", partial(iter, (held,)))
+                yield held_piece((held,), f"data frame {number}, {name}")
 
 
 def with_places(found: Iterable[Any], table: Tables) -> tuple[Any, ...]:

@@ -17,10 +17,7 @@ from gradfeat.rows.sources.tables import Cells, Tables, held, selected
 from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.leaks import names_of
 from gradfeat.table.reading.number_cells import is_marker
-from gradfeat.table.reading.number_formats import (
-    ONE_STRAY_IN,
-    NumberFormat,
-)
+from gradfeat.table.reading.number_formats import ONE_STRAY_IN, NumberFormat
 from gradfeat.table.reading.plan import Floats, as_text
 from gradfeat.table.results import ColumnNote
 from gradfeat.wording import listed, listing, near_names, percent

@@ -92,17 +92,13 @@ class NumberFormat:
         grouped = self.thousands and self.thousands in body and "e" in body.lower()
         return not grouped and bool(_pattern(self.thousands, self.decimal).fullmatch(body))
 
-    def without_unit(self, texts: Iterable[str]) -> NDArray[np.float64]:
-        """Numbers (n,) other than 0 that lack the unit of this format, nan for all other texts.
+    @property
+    def measured(self) -> bool:
+        """Whether numbers have a unit that says how large they are.
 
         Money and percent stand aside: amounts are often written without a sign, and 12 is not 12 %.
         """
-        found = list(texts)
-        if not self.unit or self.unit in PARTS or is_money(self.unit):
-            return np.full(len(found), np.nan)
-        alone = [(c := taken_apart(text)) is not None and not c.unit for text in found]
-        values = self.read(found)
-        return np.where(np.array(alone, bool) & (values != 0), values, np.nan)
+        return bool(self.unit) and self.unit not in PARTS and not is_money(self.unit)
 
     @property
     def words(self) -> str:
@@ -145,6 +141,16 @@ GROUPED = {m: re.compile(rf"[1-9]\d{{0,2}}(?:[{m}]\d{{3}})+", re.ASCII) for m in
 def one_groups(texts: Iterable[str], mark: str) -> NDArray[np.float64]:
     """Which of the texts (n,) are so, as 0 and 1: see :func:`one_group`."""
     return np.array([one_group(text, GROUPED[mark]) for text in texts], dtype=np.float64)
+
+
+def without_unit(texts: Iterable[str]) -> NDArray[np.float64]:
+    """Which of the texts (n,) are numbers without a unit, as 0 and 1.
+
+    >>> without_unit(["5 kg", "5", "kg"]).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    cells = map(taken_apart, texts)
+    return np.array([cell is not None and not cell.unit for cell in cells], dtype=np.float64)
 
 
 def one_group(text: str, grouped: re.Pattern[str]) -> bool:

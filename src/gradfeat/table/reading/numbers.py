@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import compress
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -26,6 +27,7 @@ from gradfeat.table.reading.number_formats import (
     find_format,
     one_group,
     one_groups,
+    without_unit,
 )
 from gradfeat.table.reading.plan import (
     ColumnPlan,
@@ -37,7 +39,7 @@ from gradfeat.table.reading.plan import (
     unread_cells,
     with_gaps,
 )
-from gradfeat.table.reading.units import FEET, PARTS, is_money
+from gradfeat.table.reading.units import FEET, PARTS
 from gradfeat.table.results import Kind
 from gradfeat.wording import numbered_on, written_twice
 
@@ -45,7 +47,7 @@ from gradfeat.wording import numbered_on, written_twice
 FEW_NUMBERS = 20
 
 #: How many whole numbers with a mark between thousands may tell that they are.
-MANYGROUPED = 20
+MANY_GROUPED = 20
 
 #: What cells have to be where a number alone may be of percent or hundredths.
 _WITH_SIGN = {"%": "number with %", "‰": "number with ‰"}
@@ -175,10 +177,10 @@ class NumberPlan(ColumnPlan):
             unread_cells(self.name, column, ~np.isnan(numbers), how, read=True)
             for how, numbers in found.items()
         ]
-        if not self.no_unit and self.format.unit:
-            alone = by_distinct(cell_text(column), self.format.without_unit)
+        if self.format.measured and not self.no_unit:
+            alone = (by_distinct(cell_text(column), without_unit) > 0) & (values != 0)
             how = f"without a unit, as if {self.format.unit!r} stood behind them"
-            told.append(unread_cells(self.name, column, ~np.isnan(alone), how, read=True))
+            told.append(unread_cells(self.name, column, alone & ~lost, how, read=True))
         told.append(unread_cells(self.name, column, *far_from(values, self.ends), read=True))
         unread = unread_cells(self.name, column, np.isnan(values), what, self._instead)
         return with_gaps(self, {"": values}, (*sum(told, ()), *unread))
@@ -272,10 +274,9 @@ def find_numbers(
         "otherwise": otherwise,
         "noted": _noted(found, values, written.format),
     }
-    alone = ~np.isnan(written.format.without_unit(found.texts)) & ~np.isnan(values)
-    about |= {
-        "no_unit": next((t for t, lacks in zip(found.texts, alone, strict=True) if lacks), "")
-    }
+    if written.format.measured:
+        alone = (without_unit(found.texts) > 0) & (values != 0) & ~np.isnan(values)
+        about["no_unit"] = next(compress(found.texts, alone), "")
     return NumberPlan.of(name, values, **about, no_decimals=mark * whole)
 
 
@@ -295,7 +296,7 @@ def _surely_thousands(found: DistinctTexts, mark: str) -> bool:
         if len(body) == 3 and body.isdigit() and not written_for_missing(sign * float(body))
     ]
     return (
-        len(grouped) >= MANYGROUPED
+        len(grouped) >= MANY_GROUPED
         and all(GROUPED[mark].fullmatch(body) for body in grouped)
         and any(body.endswith("0") for body in grouped)
         and all(body.isdigit() and len(body) <= 3 for body in bare)
@@ -343,7 +344,7 @@ def _noted(found: DistinctTexts, values: Floats, written: NumberFormat) -> str:
 
 def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
     """Whether what looks like numbers and strays are codes or levels together."""
-    if written.unit and not is_money(written.unit) and written.unit not in (*PARTS, FEET):
+    if written.measured and written.unit != FEET:
         return _few_with_words(found, values)
     notes = _notes(found, values, written.flags).keys() - {FRACTION}
     if len(notes) > 1 and len(np.unique(values[~np.isnan(values)])) <= FEW_NUMBERS:
