@@ -15,7 +15,7 @@ from gradfeat.table.diagnosis_rows import diagnosis_rows
 from gradfeat.table.other_rows import other_rows
 from gradfeat.table.prepared import prepare
 from gradfeat.table.request import Request
-from gradfeat.table.statistic_rows import statistic_rows
+from gradfeat.table.statistic_rows import about_sums_in_order, statistic_rows
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -205,3 +205,42 @@ def test_numbers_near_the_largest_are_no_statistics_and_warn_of_nothing(recwarn)
     x = np.append(np.random.default_rng(0).choice([-1e308, 1e308, 3.0], 40), 1e308)
     assert statistic_rows([x, x[::-1].copy()], np.ones(41), [np.arange(40, 28, -1)]).size == 0
     assert not recwarn.list
+
+
+def in_groups(sizes, label, *, below=False, quarters=False):
+    """Rows in groups of such sizes, each group with its sum, and with those of four groups."""
+    rng, rows, four = np.random.default_rng(1), [], []
+    for k, size in enumerate(sizes):
+        group = rng.normal(10, 3, (size, 2)).round(2)
+        each = [[f"g{k}", *x] for x in group]
+        total = [label or f"g{k}", *group.sum(axis=0).round(2)]
+        rows += [total, *each] if below else [*each, total]
+        four.append(group.sum(axis=0))
+        if quarters and k % 4 == 3:
+            rows.append(["", *np.sum(four[-4:], axis=0).round(2)])
+    return pd.DataFrame(rows, columns=["g", "x", "y"])
+
+
+@pytest.mark.parametrize("road", ["held", "stream", "frame"])
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (in_groups([10] * 12, " "), "12 of the first 132 rows are sums of the rows just above"),
+        (in_groups([7, 3, 9, 12, 5, 8] * 2, ""), "12 of the first 100 rows are sums of the rows"),
+        (in_groups([6] * 8, " ", quarters=True), "10 of the first 58 rows are sums of the rows"),
+        (in_groups([10] * 12, " ", below=True), "12 of the first 132 rows are sums of the rows jus"
+         "t below"),
+    ],
+)  # fmt: skip
+def test_sums_without_a_label_of_theirs_are_told_by_their_order(tmp_path, frame, said, road):
+    found = found_in(tmp_path / "t.csv", frame.to_csv(index=False), road)
+    remark = next((r for r in found.remarks if "rows are sums of" in r), "")
+    assert remark.startswith(said)
+
+
+def test_rows_that_are_sums_by_chance_are_observations():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        small = rng.integers(-3, 4, (2, 300)), rng.integers(0, 3, (2, 300))
+        for x in (*small, rng.normal(size=(1, 200)).round(1), 2.0 ** (np.arange(40) // 3)[None]):
+            assert not about_sums_in_order([*x.astype(float)], str)

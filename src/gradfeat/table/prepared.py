@@ -51,6 +51,7 @@ from gradfeat.table.screening import (
     target_codes,
 )
 from gradfeat.table.split import parse_groups, parse_time, split_rows
+from gradfeat.table.statistic_rows import FIRST_ROWS, MOST, about_sums_in_order
 from gradfeat.table.target import (
     AS_IS,
     Target,
@@ -189,10 +190,32 @@ def prepare(table: Tables, request: Request, engine: Engine | None = None) -> Pr
     else:
         found = _from_frame(read, read.frame, target, request)
     unread = unread_cells(known, found.encoder, found.unread, engine)
-    first = (frame for piece in read.table.pieces() for frame in piece.read())
-    blocks = about_blocks(next(first) if read.frame is None else read.frame)
-    remarks = (*known.said, *blocks, *about_equal_rows(read.summary.sample), *found.remarks)
+    first = _first_rows(read)
+    in_order = [*about_blocks(first), *_about_sums(first, found, known)]
+    remarks = (*known.said, *in_order, *about_equal_rows(read.summary.sample), *found.remarks)
     return replace(found, unread=unread, text=table.text, remarks=remarks)
+
+
+def _first_rows(read: ReadRows) -> pd.DataFrame:
+    """So many of them as are told by their order, however the table is cut."""
+    if read.frame is not None:
+        return read.frame.head(FIRST_ROWS)
+    first, rows = list[pd.DataFrame](), 0
+    for frame in (frame for piece in read.table.pieces() for frame in piece.read()):
+        first, rows = [*first, frame], rows + len(frame)
+        if rows >= FIRST_ROWS:
+            break
+    return pd.concat(first, ignore_index=True).head(FIRST_ROWS)
+
+
+def _about_sums(first: pd.DataFrame, found: Prepared, known: KnownTable) -> list[str]:
+    """A remark on sums among the first rows, by columns of numbers and a target that is one."""
+    names = [note.name for note in found.columns if note.kind == "number"][:MOST]
+    names += [] if found.target.classes else [known.request.target]
+    again = TableEncoder(found.encoder.missing, decimal=known.request.decimal)
+    columns = [c.to_numpy() for c in again.in_order(selected(first, names)).values()]
+    said = about_sums_in_order(columns, known.table.place)
+    return [said] if said else []
 
 
 def unread_cells(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,3 +159,67 @@ def step_of(values: NDArray[np.float64]) -> float:
         if (np.abs(steps - np.round(steps)) < 1e-6 * np.maximum(1, np.abs(steps))).all():
             return float(step)
     return 1e-6
+
+
+#: Sums of the rows beside them at least, rows that are looked at, and digits that agree: all
+#: together, and of each beside those that so many tries give.
+_FEWEST_SUMS, FIRST_ROWS, _SUM_DIGITS, _EACH = 3, 10_000, 6.0, 0.5
+
+
+def about_sums_in_order(columns: Sequence[NDArray[np.float64]], place: Callable[[int], str]) -> str:
+    """A remark on rows each of which is the sum of those above it, down from the one before; or "".
+
+    `columns` of numbers (n,) in the order of the file, `place` of a row in words. Sums are found
+    by their numbers alone, as their labels may be empty; or of the rows below, where all are so.
+
+    >>> x = np.array([3.2, 4.1, 7.3, 5.5, 6.9, 12.4, 2.7, 8.8, 11.5])
+    >>> about_sums_in_order([x, 10 * x], "row {}".format)[:53]
+    '3 of the first 9 rows are sums of the rows just above'
+    """
+    table = np.array([c[:FIRST_ROWS] for c in columns if np.unique(c).size > 2][:_COLUMNS])
+    steps = np.array([step_of(v[~np.isnan(v)][:_MOST_STEPS]) for v in table])[:, None]
+    for side, turned in (("above", table), ("below", table[:, ::-1])) if len(table) else ():
+        rows = _sums_in_order(np.ascontiguousarray(turned), steps)
+        if len(rows):
+            first = rows[0] if side == "above" else table.shape[1] - 1 - rows[-1]
+            return (
+                f"{len(rows):,} of the first {table.shape[1]:,} rows are sums of the rows just "
+                f"{side} them (the first is {place(int(first))}) and no observations: take them "
+                "out, or label each 'subtotal', which leaves it out."
+            )
+    return ""
+
+
+#: Numbers by which it is told to which place a column is written.
+_MOST_STEPS = 1_000
+
+
+def _sums_in_order(table: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Rows of the columns (p, n) that are sums since the last such row, where there are enough.
+
+    Of one row most numbers are such sums, to the `steps` (p, 1) they are written to; right behind
+    one may stand the sum of several. No group of rows is far longer than those before it, the one
+    at the end neither. Sums of few digits are met by chance, of signed numbers above all.
+    """
+    found, sums, longest, digits, start, n = list[int](), list[int](), 0, 0.0, 0, table.shape[1]
+    known = np.nan_to_num(table)
+    while start < n:
+        part = slice(start, start + 20 * longest + 20 if found else n)
+        before = np.cumsum(known[:, part], axis=1) - known[:, part]
+        before[:, 0] = known[:, sums].sum(axis=1) if len(sums) > 1 else np.nan
+        before[:, 1:2] = before[:, 1:2] if found else np.nan  # a group of one row is no first one
+        near = np.abs(table[:, part] - before) <= 0.51 * steps + 1e-9 * np.abs(before)
+        same = near & (table[:, part] != 0)
+        hits = np.flatnonzero(2 * same.sum(axis=0) > (~np.isnan(table[:, part])).sum(axis=0))
+        if not hits.size:
+            break
+        at = int(hits[0])
+        size = np.log10(np.maximum(1.0, np.abs(known[:, start + at]) / steps[:, 0]))
+        gained = float(size[same[:, at]].sum()) - np.log10(max(1, at))
+        if gained < _EACH:
+            break
+        digits, longest = digits + min(gained, _DIGITS), max(longest, at)
+        found, sums = [*found, start + at], [*sums, start + at] if at else []
+        start += at + 1
+    enough = len(found) >= _FEWEST_SUMS and digits >= _SUM_DIGITS and n - start <= longest + 1
+    return np.array(found if enough else [], int)
