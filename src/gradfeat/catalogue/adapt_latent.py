@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from gradfeat.models.base import Predictor
 
-
 NAMES = {"kernel": "Gaussian kernel", "network": "network", "rfm": "RFM"}
 TARGETS = {"sines": "sines", "cubic": "degree 3"}
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from gradfeat.models.base import Kernel, Predictor
     from gradfeat.theory.kernel_curve import KernelLaw
 
-
 TITLES = {"kernel": "Matérn-5/2 kernel", "network": "Network after a gradient step"}
 TARGETS = {
     0: "s = 0: f* jumps",

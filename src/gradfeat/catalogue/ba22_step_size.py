@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from gradfeat.tasks.single_index import SingleIndex
 
-
 NAMES = {
     "linear": "ridge on the inputs",
     "random features": "random features",
@@ -217,7 +216,6 @@ nonlinear functions. The scale of the output is that of Ba et al. (f_0/sqrt(N) i
 their rows of the head are new ones, as here.
 """
 
-
 SMALL = {"method": "small step"}
 
 
@@ -251,11 +249,7 @@ EXPERIMENT = Experiment(
         " has less than 5 % of the nonlinear part from d = 100 on: of He_2 less the larger d."
         " [Ba et al. 2022, Theorem on small learning rates]": every(
             each("activation d", above("excess", 0.0), SMALL),
-            each(
-                "activation d",
-                below("nonlinear_share", 0.05),
-                {**SMALL, "d": [100, 200, 400]},
-            ),
+            each("activation d", below("nonlinear_share", 0.05), {**SMALL, "d": [100, 200, 400]}),
             ordered("nonlinear_share", "d", {**SMALL, "p": 2}, increasing=False),
         ),
         "After a step of size 1 the network is no better than ridge regression on the inputs, which"

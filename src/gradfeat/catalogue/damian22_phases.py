@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from gradfeat.models.base import Predictor
 
-
 NAMES = {"gradient step": "one gradient step", "kernel": "NTK, infinite width"}
 #: Two neighbouring sample sizes differ by this factor.
 FACTOR = 2**0.5

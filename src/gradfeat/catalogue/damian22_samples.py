@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gradfeat.models.base import Predictor
     from gradfeat.theory.zonal_spectrum import ZonalSpectrum
 
-
 NAMES = {
     "gradient step": "one gradient step",
     "ntk": "NTK, infinite width",

@@ -163,7 +163,6 @@ ROWS = [10, 30, 100, 300, 1_000, 3_000]
 WIDTHS = [8, 32, 128]
 PRETRAINED = {"d": 10, "power": [-1, 0, 1, 2, 3, 4]}
 
-
 #: Cells of the claims that are not about widths.
 WIDE = {"d": 10, "m": 512}
 

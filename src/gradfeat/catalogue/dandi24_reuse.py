@@ -21,7 +21,6 @@ from gradfeat.maths.ranges import MOST_ROWS, at_least, at_most, one_of, positive
 if TYPE_CHECKING:
     from gradfeat.maths.hermite import RealFunction
 
-
 TARGETS = {
     "cubic": r"$He_3(u\cdot x)$: exponents 3, 1",
     "signs": "sign of a cubic: exponents 3, 3",
@@ -235,10 +234,7 @@ few of their products, so that only these are drawn; whole inputs are the check 
     along="rows",
     grids={
         "quick": [{**EACH, "d": DIMENSIONS}, WHOLE_GRID],
-        "paper": [
-            {**EACH, "d": [100, *DIMENSIONS, 6_400], "ratio": [1.0, 4.0]},
-            WHOLE_GRID,
-        ],
+        "paper": [{**EACH, "d": [100, *DIMENSIONS, 6_400], "ratio": [1.0, 4.0]}, WHOLE_GRID],
     },
     small={"d": [10, 16], "ratio": 2.0, "m": 4, "draws": 2},
     seeds={"quick": 12, "paper": 20},

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gradfeat.models.base import Kernel
     from gradfeat.models.solvers.base import Progress, Solver, System
 
-
 NAMES = {
     "direct": "direct",
     "richardson": "Richardson",
@@ -211,7 +210,6 @@ PANELS = {
     "bytes": ("Memory", "MB that the solver declares", 1e-6),
     "passes": ("Passes", r"products with the matrix, in $n^2$", 1.0),
 }
-
 
 #: The slide: n, FLOPs, what they are of. Direct inversion is counted as n^3, one iteration as n^2.
 TALK = ((1e4, 1e12, "$n^3$"), (1e7, 1e21, "$n^3$"), (1e7, 1e14, "$n^2$"))

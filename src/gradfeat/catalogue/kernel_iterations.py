@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gradfeat.maths.hermite import RealFunction
     from gradfeat.theory.kernel_curve import KernelLaw
 
-
 TARGETS = {"step": "Heaviside function", "sine": "sin(πx)"}
 #: Points at which fits are drawn.
 GRID = 201
@@ -217,11 +216,7 @@ many rows. The points of n rows lie a little above, the more iterations the more
         "On the Heaviside function the loss after 10 to 10^5 iterations is what the kernel's"
         " eigenvalues predict for infinitely many rows, within a factor of 1.1."
         " [Mercer's theorem; Ma & Belkin 2017]": agrees(
-            "loss",
-            theory,
-            {"target": "step", "iterations": LADDER[1:6]},
-            margin=1.1,
-            by="factor",
+            "loss", theory, {"target": "step", "iterations": LADDER[1:6]}, margin=1.1, by="factor"
         ),
         "A network of one gradient step loses less than half of what the kernel loses after 10^7"
         " iterations."

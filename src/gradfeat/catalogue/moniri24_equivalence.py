@@ -28,16 +28,7 @@ from gradfeat.catalogue.shared.equivalent_features import (
 from gradfeat.drawing import series, style
 from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
-from gradfeat.lab import (
-    Experiment,
-    above,
-    agrees,
-    below,
-    each,
-    every,
-    greater,
-    ratio,
-)
+from gradfeat.lab import Experiment, above, agrees, below, each, every, greater, ratio
 from gradfeat.lab.cells import Value
 from gradfeat.lab.claims import Check
 from gradfeat.lab.rows import Where
@@ -199,7 +190,6 @@ def _points(phis: list[float], lams: list[float]) -> list[Settings]:
 
 #: E y^2 - c_{*1}^2 at the noise of the grids: what the best linear function leaves.
 BEST_LINEAR = 2 * TARGET[2] ** 2 + 0.5**2
-
 
 ABOUT = """Ridge regression on N random features of n rows, sigma(X W0^T), and on their Gaussian
 equivalent c_0 + c_1 X W0^T + c_{>1} Z, where independent Gaussian noise Z stands for all that is

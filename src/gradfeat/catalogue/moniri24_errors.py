@@ -194,7 +194,6 @@ and the network stays above linear regression. That is the penalty: at lambda = 
 have 1.7, ridge on the inputs at its best penalty 1.41, and the network after the largest step 1.3.
 """
 
-
 #: The talk's settings, where n is large enough for its limits.
 TALK: Final = {
     "residual": "y", "sample": "fresh", "rows": "sphere", "lam": 0.01,
@@ -213,7 +212,6 @@ TRUE: Final = {"residual": "y - f0", "alpha": 0.3}
 ONCE: Final = {"setting": [1, 2], "alpha": [0.1, 0.3]}
 FIRST: Final = {**TALK, "setting": 1, "alpha": ONE_COLUMN}
 SECOND: Final = {**TALK, "setting": 2, "alpha": TWO_COLUMNS}
-
 
 #: Setting 3 with one, two and three columns.
 CUBIC: Final = [{"setting": 3, "alpha": alpha} for alpha in (0.1, 0.3, 0.36)]

@@ -231,7 +231,6 @@ The first layer has one outlier, along beta. Points over alpha: positions of the
 line starts where its outlier leaves the bulk. The slide has the same pictures as sketches.
 """
 
-
 ALPHAS = [-0.1, 0.05, 0.1, 0.15, 0.2, 0.24, 0.26, 0.28, 0.3, 0.32]
 BOTH = {"alpha": 0.3, "activation": "centred_relu", "residual": ["y", "y - f0"]}
 

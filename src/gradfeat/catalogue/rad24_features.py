@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gradfeat.models.rfm import RFM
     from gradfeat.tasks.base import Sample
 
-
 #: Training losses at which a network is looked at; labels are -1 and 1.
 LEVELS: Final = (0.5, 0.2, 0.1, 0.05, 0.03, 0.02)
 

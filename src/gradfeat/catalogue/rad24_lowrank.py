@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gradfeat.tasks.multi_index import MultiIndex
     from gradfeat.theory.rfm_rounds import RFMRound
 
-
 TARGETS: Final = {"gated": r"$x_0 x_1 1\{x_2 > 0\}$", "product": r"$x_0 x_1$"}
 GRADIENTS: Final = ("plain", "centred")
 MOST_ROUNDS: Final = 100
@@ -218,7 +217,6 @@ GATED: Final = {"target": "gated", "d": 20, "n": 4_000, "gradients": "plain"}
 PRODUCT: Final = {"target": "product", "d": 100, "n": 2_000}
 CENTRED: Final = {**PRODUCT, "gradients": "centred"}
 PLAIN: Final = {**PRODUCT, "gradients": "plain"}
-
 
 EXPERIMENT = Experiment(
     name="rad24-lowrank",

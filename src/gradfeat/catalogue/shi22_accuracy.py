@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gradfeat.models.descent.loop import Source
     from gradfeat.tasks.base import Sample, Task
 
-
 #: delta and epsilon of Theorem 1.
 RISK = 0.01
 NAMES = {"network": "network", "ntk": "NTK", "random features": "random features"}

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gradfeat.models.predictors import TwoLayer
     from gradfeat.tasks.sparse_coding import SparseCoding
 
-
 METHODS = {"linear": "inputs", "random features": "random features", "ntk": "NTK features"}
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gradfeat.tasks.sparse_coding import SparseCoding
     from gradfeat.theory.shi22_moments import GradientMoments
 
-
 #: Theory at n.
 Predicted = Callable[[float], Mapping[str, float]]
 

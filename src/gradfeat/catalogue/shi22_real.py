@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gradfeat.models.descent.layers import Layers
     from gradfeat.tasks.base import Sample
 
-
 STAGES = (0, 1, 2)
 #: How the network is trained, and what a figure says.
 TRAININGS = {

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from gradfeat.models.base import Predictor
 
-
 #: What a figure says of the Gaussian rows' covariance.
 COVARIANCES = {"isotropic": "isotropic Gaussian", "matched": "same covariance"}
 PARTS = {"real": "real images", "gaussian": "Gaussian inputs"}

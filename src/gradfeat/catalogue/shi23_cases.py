@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gradfeat.tasks.base import Sample
     from gradfeat.theory.bounds import LossBound
 
-
 #: How a method trains, and what its metrics end in.
 METHODS: dict[str, Trains] = {"network": "all", "features": "head", "ntk": "linearisation"}
 #: What is nan where nothing is trained, and the terms also where there is no feature.

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gradfeat.models.gradient_features.cones import GradientFeature
     from gradfeat.tasks.base import Sample
 
-
 #: How neurons to keep are chosen, and what a figure says.
 RULES = {
     "gradient": "near gradient features",

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from gradfeat.models.base import Predictor
     from gradfeat.tasks.base import Sample, Task
 
-
 #: Share of own test rows that is right from then on, where the rule counts as learnt.
 LEARNT = 0.9
 #: Scale of the first layer's weights after step 1, in units of the gradient; standard deviation of
@@ -238,7 +237,6 @@ TALK = "Shi23, the talk's part on different input distributions"
 PATTERNS = {"inputs": "patterns"}
 DISTANT = [0.0, 0.5, 0.75, 0.9, 1.0]
 LARGE = {"d": 100, "D": 100, "m": 200, "steps": 2_000, "n_first": 10_000, "neurons": 4_000}
-
 
 EXPERIMENT = Experiment(
     name="shi23-shift",

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gradfeat.models.base import Predictor
     from gradfeat.tasks.simple_and_complex import SimpleAndComplex
 
-
 #: A small start, so that neurons turn to features before their outputs matter.
 SMALL = 0.05
 #: Share of the network's weight in a cone that counts as aligned; at random it is below 1e-6.
@@ -201,7 +200,6 @@ ALONE = HARDER | {"predictive": 0.5}
 LATEST = {"slabs": 3, "predictive": 0.9}
 ALIKE = {"slabs": 2, "predictive": 1.0}
 LONG = {"d": 30, "m": 200, "steps": 3_000, "neurons": 4_000, "n_mass": 10_000}
-
 
 EXPERIMENT = Experiment(
     name="shi23-simplicity",

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-
 # Pale grey to full colour: the white edge of a star stands out from both ends.
 _RISING: Final = ["#d3d8de", style.SKY, style.BLUE]
 _SIGNED: Final = [style.BLUE, style.ORANGE]

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 # Apart: not the command line alone saves figures; benchmarks and users do.
 
-
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +23,6 @@ from gradfeat.maths.files import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
 
 _LETTERS: Final = 14.0  # of a caption in one inch
 _HANDLE: Final = 0.45  # inches of a legend entry beside its letters

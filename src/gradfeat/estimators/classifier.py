@@ -18,13 +18,7 @@ from ..models.search.calibration import Calibration, fit_calibration, two_sided
 from ..rows.rows import Rows
 from .base import FeatureModel
 from .checks import Floats, like, to_numpy, validated
-from .class_codes import (
-    ClassCodes,
-    class_codes,
-    given_labels,
-    labels_of,
-    with_class_weights,
-)
+from .class_codes import ClassCodes, class_codes, given_labels, labels_of, with_class_weights
 from .container import State, labels_from, labels_state
 from .scaled import ClassProbabilities
 from .training import FirstPass

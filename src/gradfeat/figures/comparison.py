@@ -40,7 +40,6 @@ FAMILIES: Final[dict[Family, Mark]] = {
 SLOPE = "Slope: how strongly predictions react to small changes of a column, squared. Correlated "
 SLOPE += "columns move together and divide what that changes: read the sum of theirs."
 
-
 #: Methods without a fit that are named in the figure, each by itself.
 LOST = 2
 

@@ -20,16 +20,8 @@ from gradfeat.table.encode import TableEncoder
 from gradfeat.table.methods import SEEDS
 from gradfeat.table.read import as_frame
 from gradfeat.table.results import Importances
-from gradfeat.table.shuffling import (
-    MOST_ROWS,
-    HeldRows,
-    blocks_of,
-    correlated_groups,
-    of_one_class,
-)
-from gradfeat.table.shuffling import (
-    importances as shuffled,
-)
+from gradfeat.table.shuffling import MOST_ROWS, HeldRows, blocks_of, correlated_groups, of_one_class
+from gradfeat.table.shuffling import importances as shuffled
 
 
 def importances(

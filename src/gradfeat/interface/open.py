@@ -41,7 +41,6 @@ from gradfeat.wording import as_names, counted, layout_sentence, listing
 #: Values of a table that are read at once, by each thread or process.
 PIECE_NUMBERS = 2**22
 
-
 #: What a call that is repeated has in other words, or anew.
 _NOT_REPEATED = {"table", "target", "progress", "deadline", "checkpoint"}
 

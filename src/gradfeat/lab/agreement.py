@@ -17,7 +17,6 @@ from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
 if TYPE_CHECKING:
     import pandas as pd
 
-
 #: Rounding of values that do not vary over seeds, relative to the predicted one.
 ROUNDING = 1e-9
 

@@ -44,11 +44,7 @@ __all__ = [
 
 
 def _of_metric(
-    metric: str,
-    where: Where | None,
-    statistic: Statistic,
-    bound: str,
-    rule: Rule,
+    metric: str, where: Where | None, statistic: Statistic, bound: str, rule: Rule
 ) -> Check:
     """Check one metric in the matched cells by a rule."""
 

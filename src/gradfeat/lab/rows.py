@@ -13,7 +13,6 @@ from gradfeat.lab.cells import several
 if TYPE_CHECKING:
     import pandas as pd
 
-
 Where = Mapping[str, Any]
 
 

@@ -24,7 +24,6 @@ MOST_DEGREE = 20
 #: Noise, of targets with variance 1, and frequencies that a sum of squares can take.
 LARGEST = 1e6
 
-
 #: Sizes of one ladder: more of them come to numbers that no computer holds.
 MOST_SIZES = 64
 

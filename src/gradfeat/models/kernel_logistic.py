@@ -15,14 +15,7 @@ from ..maths.limits import refuse_beyond
 from ..rows.rows import Rows
 from .base import Kernel, OneStage
 from .predictors import KernelMachine
-from .softmax_newton import (
-    Problem,
-    absent_logits,
-    learnable,
-    likelihood,
-    minimise,
-    starting_point,
-)
+from .softmax_newton import Problem, absent_logits, learnable, likelihood, minimise, starting_point
 
 #: Matrices of the size of K that a fit holds: K, its factor, and what makes either of them.
 MATRICES = 3

@@ -21,7 +21,6 @@ LOADING = 2e9
 #: How often a fit reads the first piece to see what its rows look like.
 LOOKS = 4
 
-
 #: Share of the published peak that products are assumed to reach, of memory and of the bus.
 EFFICIENCY, MEMORY_SHARE, BUS_SHARE = 0.6, 0.7, 0.8
 

@@ -38,7 +38,6 @@ LEAST = 0.25
 #: Rows up to which a search has folds.
 FOLDED = 1500
 
-
 #: What stands in the place of a method's scores where no time was left.
 NO_TIME = "no time was left; give --time more seconds, or fewer --methods"
 

@@ -60,7 +60,6 @@ _PARTS = (
     re.compile(r"(hour|hr)", re.IGNORECASE),
 )
 
-
 #: What a name begins with, up to the number or letter of a sample.
 _STEM = r"^(.*\w)[-_/. ]+\w{1,4}$"
 

@@ -333,7 +333,6 @@ METHODS = (
     ),
 )
 
-
 #: Libraries of boosted trees whose names people try, and what stands here for them.
 BOOSTERS = frozenset({"xgboost", "lightgbm", "catboost", "gbm", "trees"})
 BOOSTED = "; boosting is boosted trees"

@@ -20,12 +20,7 @@ from gradfeat.rows.sources.numeric import numbered
 from gradfeat.rows.sources.tables import Convert, OverTables, Tables, held, selected, with_places
 from gradfeat.rows.sources.text_options import FOUND, TextOptions
 from gradfeat.table.encode import TableEncoder
-from gradfeat.table.first_pass import (
-    KnownTable,
-    ReadRows,
-    TableSummary,
-    known_table,
-)
+from gradfeat.table.first_pass import KnownTable, ReadRows, TableSummary, known_table
 from gradfeat.table.identifiers import about_texts, about_time
 from gradfeat.table.reading.missing import about_blocks, about_codes_for_missing
 from gradfeat.table.reading.plan import as_text
@@ -52,11 +47,7 @@ from gradfeat.table.screening import (
 )
 from gradfeat.table.split import parse_groups, parse_time, split_rows
 from gradfeat.table.statistic_rows import FIRST_ROWS, MOST, about_sums_in_order
-from gradfeat.table.target import (
-    AS_IS,
-    Target,
-    TargetScale,
-)
+from gradfeat.table.target import AS_IS, Target, TargetScale
 from gradfeat.table.unread import CountUnread
 
 Floats = NDArray[np.float64]
@@ -219,10 +210,7 @@ def _about_sums(first: pd.DataFrame, found: Prepared, known: KnownTable) -> list
 
 
 def unread_cells(
-    known: KnownTable,
-    encoder: TableEncoder,
-    more: Sequence[UnreadCells],
-    engine: Engine | None,
+    known: KnownTable, encoder: TableEncoder, more: Sequence[UnreadCells], engine: Engine | None
 ) -> tuple[UnreadCells, ...]:
     """Counted over all rows, in those columns where such cells are known or may be."""
     return with_places(_unread(known.read, encoder, more, engine), known.table)

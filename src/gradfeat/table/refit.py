@@ -16,12 +16,7 @@ from gradfeat.table.reading.missing import about_codes_for_missing, declared
 from gradfeat.table.request import Request
 from gradfeat.table.results import UnreadCells, package_versions
 from gradfeat.table.row_sample import RowSample, column_of
-from gradfeat.table.scores import (
-    about_few,
-    held_scores,
-    intervals,
-    resampled,
-)
+from gradfeat.table.scores import about_few, held_scores, intervals, resampled
 from gradfeat.table.screening import about_equal_rows
 from gradfeat.table.split import split_rows
 from gradfeat.table.table_model import TableModel
@@ -45,12 +40,7 @@ class Refitted:
 
 
 def refit_model(
-    model: TableModel,
-    table: Tables,
-    request: Request,
-    *,
-    strict: bool = False,
-    beside: str = "",
+    model: TableModel, table: Tables, request: Request, *, strict: bool = False, beside: str = ""
 ) -> Refitted:
     """Refit the head on training rows of a table, score it on the rows held out.
 

@@ -42,7 +42,6 @@ Transform = Literal["none", "log"]
 #: The largest logarithm that is taken back, so that squares of predictions stay finite.
 LARGEST_LOG = 345.0
 
-
 #: What is above 0 where exp of a prediction is not.
 SMALLEST = float(np.finfo(np.float64).tiny)
 

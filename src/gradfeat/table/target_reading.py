@@ -81,11 +81,7 @@ class TargetReading(Masking):
 
 
 def target_reading(
-    name: str,
-    column: pd.Series,
-    found: TargetValues,
-    decimal: str = "",
-    classes: bool = False,
+    name: str, column: pd.Series, found: TargetValues, decimal: str = "", classes: bool = False
 ) -> TargetReading:
     """How to read a target, by a sample of its cells and the counts of all.
 

@@ -37,7 +37,6 @@ _UNREADABLE = (
     ValueError,
 )
 
-
 #: What a file calls an estimator that is scikit-learn's own.
 SKLEARN = "scikit-learn"
 

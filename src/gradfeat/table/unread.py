@@ -115,10 +115,7 @@ def unread_sentence(unread: Sequence[UnreadCells]) -> str:
     >>> unread_sentence([UnreadCells("age", 2, "?", "number", 15, "line 17")])
     "Taken as missing: 2 cells of 'age' that are no number (the first: '?', line 17)."
     """
-    begins = {
-        "Read, though most training rows are otherwise": True,
-        "Taken as missing": False,
-    }
+    begins = {"Read, though most training rows are otherwise": True, "Taken as missing": False}
     each = {
         how: [_unread(one) for one in unread if one.read == read] for how, read in begins.items()
     }

@@ -10,13 +10,7 @@ from jaxtyping import Float
 from scipy.special import ndtr
 
 from ..maths.activations import Activation
-from ..maths.hermite import (
-    MAX_DEGREE,
-    RealFunction,
-    gauss_legendre,
-    hermite,
-    hermite_coefficients,
-)
+from ..maths.hermite import MAX_DEGREE, RealFunction, gauss_legendre, hermite, hermite_coefficients
 from ..maths.ranges import finite, positive, whole
 
 #: (scale (m,), bias (m,), k_max) -> c_0, ..., c_{k_max} of each neuron, (m, k_max + 1).
@@ -128,9 +122,7 @@ def blurred_coefficients(
 
 
 def _rule(
-    breakpoints: Sequence[float],
-    scales: Float[np.ndarray, " m"],
-    shifts: Float[np.ndarray, " m"],
+    breakpoints: Sequence[float], scales: Float[np.ndarray, " m"], shifts: Float[np.ndarray, " m"]
 ) -> tuple[Float[np.ndarray, "m q"], Float[np.ndarray, "m q"]]:
     """Nodes and weights of E f(Z) for f with breaks where Q z + s meets them."""
     breaks = np.sort(np.asarray(breakpoints, dtype=np.float64))

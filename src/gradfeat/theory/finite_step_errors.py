@@ -12,23 +12,8 @@ from ..maths.multi_hermite import MultiHermite
 from ..maths.step_names import Residual, RowLaw, lengths_vary
 from .gradient_direction import MOST_REST, GradientDirection, gradient_direction, rest_share
 from .head_law import GAUSSIAN_HEAD, HeadLaw
-from .ridge_errors import (
-    MOST_CUBIC,
-    RidgeErrors,
-    cubic_share,
-    feature_limit,
-    moments,
-    plain_errors,
-)
-from .step_resolvent import (
-    K_MAX,
-    TINY,
-    HeadSizes,
-    StepGrid,
-    StepResolvent,
-    solve,
-    step_grid,
-)
+from .ridge_errors import MOST_CUBIC, RidgeErrors, cubic_share, feature_limit, moments, plain_errors
+from .step_resolvent import K_MAX, TINY, HeadSizes, StepGrid, StepResolvent, solve, step_grid
 from .teacher import Teacher
 
 

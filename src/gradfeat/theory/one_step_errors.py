@@ -15,12 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..maths.activations import Activation
 from ..maths.step_names import Residual, RowLaw
-from .column_gain import (
-    MOST_POWERS,
-    column_gain,
-    power_columns,
-    step_columns,
-)
+from .column_gain import MOST_POWERS, column_gain, power_columns, step_columns
 from .gradient_direction import gradient_direction, own_power
 from .head_law import GAUSSIAN_HEAD, HeadLaw
 from .ridge_errors import RidgeErrors, errors_from, feature_limit, moments, plain_losses

@@ -42,11 +42,7 @@ class ReusedFeatures:
 
     @staticmethod
     def of(
-        rows: ReusedRows,
-        activation: Activation,
-        eta: float,
-        width: float,
-        head: HeadLaw,
+        rows: ReusedRows, activation: Activation, eta: float, width: float, head: HeadLaw
     ) -> ReusedFeatures:
         h, w = np.array(head.values), np.array(head.masses)
         h, w = h[w > LEAST_MASS], w[w > LEAST_MASS]

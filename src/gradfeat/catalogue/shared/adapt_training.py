@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 #: Bandwidths between which the kernel chooses, times the root-mean-square norm of the inputs.
 BANDWIDTHS: Final = (0.5, 1.0)
 
-
 #: What theory does not know.
 UNKNOWN: Final = {"loss": math.nan}
 AXES: Final = {"d": "number of inputs d", "n": "number of training rows n"}

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from gradfeat.maths.activations import Activation
 
-
 ACTIVATIONS = {"relu": "ReLU", "centred_relu": "centred ReLU", "tanh": "tanh", "erf": "erf"}
 ERRORS = {
     "training_loss": "training loss",

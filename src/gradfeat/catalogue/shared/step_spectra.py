@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gradfeat.theory.gradient_direction import GradientDirection, Residual
     from gradfeat.theory.one_step_spectrum import FeatureSpectrum
 
-
 #: A value is separated where it is this share of the predicted edge beyond it, in simulation and
 #: in theory. The bulk's own largest value is within 1 % of the edge at n = 1,000 and more, and
 #: spikes vary by a few percent over seeds, so one draw tells the two apart.

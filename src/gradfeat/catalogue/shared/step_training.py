@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gradfeat.theory.ridge_errors import RidgeErrors
     from gradfeat.theory.teacher import Teacher
 
-
 #: Hermite coefficients of y and the standard deviation of its noise. 1 and 2 are the talk's
 #: settings; 3 has a third degree, for a third column.
 SETTINGS: Final[Mapping[int, tuple[tuple[float, ...], float]]] = {

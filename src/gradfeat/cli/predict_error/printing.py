@@ -24,16 +24,7 @@ from gradfeat.theory.column_gain import MOST_POWERS
 from gradfeat.theory.predicted_errors import Prediction, sees_nothing
 from gradfeat.theory.ridge_errors import RidgeErrors
 from gradfeat.theory.teacher import Teacher
-from gradfeat.wording import (
-    MISSING,
-    counted,
-    finite,
-    listed,
-    number,
-    percent,
-    plain,
-    text_table,
-)
+from gradfeat.wording import MISSING, counted, finite, listed, number, percent, plain, text_table
 
 #: Step sizes along a curve, evenly; the middles of the limit's stairs come beside them.
 CURVE_POINTS = 21

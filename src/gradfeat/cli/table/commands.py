@@ -24,7 +24,6 @@ _OF_THE_COMMAND = {"data", "out", "form", "quiet", "verbose"}
 #: Names that --methods takes.
 _METHODS = ", ".join(method.name for method in METHODS)
 
-
 # Groups in the help: in one table the longest names would be cut at 80 columns.
 reading = partial(typer.Option, rich_help_panel="How the table is read")
 streaming = partial(typer.Option, rich_help_panel="Larger than memory")
@@ -59,7 +58,6 @@ Encoding = Annotated[
     str | None, reading(help="Of the characters of a text, such as cp1251; left out: found.")
 ]
 Sheet = Annotated[str | None, reading(help="Of a workbook; left out: the first.")]
-
 
 Missing = Annotated[
     list[str] | None,
@@ -108,7 +106,6 @@ Strict = Annotated[
     ),
 ]
 
-
 Stream = Annotated[
     bool | None,
     streaming(
@@ -145,8 +142,7 @@ def diagnose(
         "gradfeat-diagnosis"
     ),
     time: Annotated[
-        float,
-        seconds(help="Seconds to spend, all in: reading, tests, models and page."),
+        float, seconds(help="Seconds to spend, all in: reading, tests, models and page.")
     ] = 60.0,
     seed: Annotated[int, seeds(help="Of every random draw.")] = 0,
     time_column: TimeColumn = None,
@@ -199,8 +195,7 @@ def fit(
         "gradfeat-out"
     ),
     time: Annotated[
-        float,
-        seconds(help="Seconds to spend, all in: reading, fits, figures and page."),
+        float, seconds(help="Seconds to spend, all in: reading, fits, figures and page.")
     ] = 60.0,
     seed: Annotated[int, seeds(help="Of the split and every random draw.")] = 0,
     time_column: TimeColumn = None,
@@ -302,7 +297,7 @@ def predict(
         float | None,
         typer.Option(
             help="Per cent, from 1 to below 100: add low and high ends (of classes: a set of them) "
-            "that hold the target of so many new rows.",
+            "that hold the target of so many new rows."
         ),
     ] = None,
     separator: Separator = None,

@@ -64,13 +64,7 @@ def predict_table(
     _print_reading(console, table, with_places(predictor.unread, table))
 
 
-def refit_table(
-    model: Path,
-    data: Path,
-    request: Request,
-    out: Path,
-    strict: bool,
-) -> None:
+def refit_table(model: Path, data: Path, request: Request, out: Path, strict: bool) -> None:
     """Fit the head of a model to another column, write the new model, print its scores."""
     source = load_table_model(model, FEATURES, MODEL)
     file = model_file(model, FEATURES, MODEL)

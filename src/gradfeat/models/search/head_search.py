@@ -146,10 +146,7 @@ def fit_head(split: Split, head: Head, solver: Solver) -> Float[Tensor, "h c"]:
 
 
 def evaluate_head(
-    splits: Sequence[Split],
-    head: Head,
-    alphas: Sequence[float],
-    rival: HeadTrial | None = None,
+    splits: Sequence[Split], head: Head, alphas: Sequence[float], rival: HeadTrial | None = None
 ) -> HeadTrial:
     """The head with the best of these penalties that is reached downhill from its own.
 

@@ -101,9 +101,7 @@ class Looks:
         field = rb"(?:(?<=" + edge + rb")|\A)'((?:[^'\n]|'')*)'(?=" + edge + rb"|\Z)"
         single = b"'" if plain else b"''"
         return re.sub(
-            field,
-            lambda m: b'"' + m[1].replace(b"''", single).replace(b'"', inside) + b'"',
-            data,
+            field, lambda m: b'"' + m[1].replace(b"''", single).replace(b'"', inside) + b'"', data
         )
 
     @property

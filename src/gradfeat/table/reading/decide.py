@@ -17,11 +17,7 @@ from gradfeat.table.reading.dates import DateOrder, DatePlan, DateTexts, stored_
 from gradfeat.table.reading.missing import DistinctTexts
 from gradfeat.table.reading.number_cells import taken_apart
 from gradfeat.table.reading.number_formats import EITHER
-from gradfeat.table.reading.numbers import (
-    NumberPlan,
-    find_numbers,
-    stored_numbers,
-)
+from gradfeat.table.reading.numbers import NumberPlan, find_numbers, stored_numbers
 from gradfeat.table.reading.parts import doubt, find_parts, in_two_orders, zero_padded
 from gradfeat.table.reading.plan import (
     NONE,

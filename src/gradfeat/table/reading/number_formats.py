@@ -12,14 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradfeat.table.reading.number_cells import FLAGS, WrittenNumber, taken_apart
-from gradfeat.table.reading.units import (
-    PARTS,
-    converted,
-    is_money,
-    name_of,
-    of_credits,
-    related,
-)
+from gradfeat.table.reading.units import PARTS, converted, is_money, name_of, of_credits, related
 
 #: Larger numbers count as infinite: the squares that scores and figures take stay finite.
 LARGEST = 1e150
