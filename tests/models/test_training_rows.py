@@ -8,7 +8,10 @@ import pytest
 import torch
 
 from gradfeat.maths.activations import Tanh
-from gradfeat.maths.blocks import Block
+from gradfeat.maths.blocks import Block, collect
+from gradfeat.maths.statistics.combined import OnMapped
+from gradfeat.maths.statistics.moments import Affine
+from gradfeat.maths.statistics.value_counts import ValueCounts
 from gradfeat.models.base import Learner
 from gradfeat.models.gradient_step import GradientStep, Whitened
 from gradfeat.models.head import RidgeHead
@@ -16,7 +19,7 @@ from gradfeat.models.predictors import TwoLayer
 from gradfeat.models.random_features import LinearRidge, RandomFeatures
 from gradfeat.rows.engine import Engine
 from gradfeat.rows.in_process import InProcess
-from gradfeat.rows.rows import HashPart, Rows, in_memory, of_block
+from gradfeat.rows.rows import HashPart, RowHashes, Rows, in_memory, of_block
 from gradfeat.rows.sources.tables import ArrayRows
 
 HEAD = RidgeHead(penalty=0.5)
@@ -93,8 +96,7 @@ def test_validation_holds_out_a_fifth_of_the_rows_and_fits_all():
     refitted = RidgeHead(lam).fit(in_memory(block.X, block.y, block.w))
     torch.testing.assert_close(a, refitted[0], rtol=1e-9, atol=1e-10)
     torch.testing.assert_close(offset, refitted[1], rtol=1e-9, atol=1e-10)
-    pieces = [block.at(slice(i, i + 25)) for i in range(0, 60, 25)]
-    held, kept = (_of_parts(pieces, *parts) for parts in ((0,), (1, 2, 3, 4)))
+    held, kept = _parts_of([block.at(slice(i, i + 25)) for i in range(0, 60, 25)])
 
     def loss(penalty):
         b, c, _ = RidgeHead(penalty).fit(in_memory(kept.X, kept.y, kept.w))
@@ -103,22 +105,49 @@ def test_validation_holds_out_a_fifth_of_the_rows_and_fits_all():
     assert loss(lam) < min(loss(lam * 4), loss(lam / 4))
 
 
-def _of_parts(pieces, *parts):
-    found = [HashPart(parts, 5, 0)(piece) for piece in pieces]
-    return Block(*(torch.cat([getattr(rows, name) for rows in found]) for name in "Xyw"))
+def _parts_of(pieces):
+    """The fifth of rows that is held out and the others, of whole rows and shares of copies."""
+    counts = collect(OnMapped(ValueCounts(), RowHashes(0)), pieces)
+    parts = [[part(piece) for piece in pieces] for part in HashPart.both(counts, 0)]
+    return [Block(*(torch.cat([getattr(r, k) for r in found]) for k in "Xyw")) for found in parts]
 
 
 @pytest.mark.parametrize("size", [20, 1000])
 def test_copies_of_a_row_are_held_out_one_by_one_whether_rows_are_in_memory_or_stream(size):
     """Of 25 contents a fifth would be held out whole: 40 rows of one and none of another."""
     block = data(n=25, d=4)
+    block = Block(block.X, block.y, torch.ones(25).double())
     order = torch.randperm(1000, generator=torch.Generator().manual_seed(1)) % 25
-    pieces = [block.at(order[i : i + size]) for i in range(0, 1000, size)]
-    held = _of_parts(pieces, 0)
-    of_each = (held.X[:, None] == block.X).all(-1).sum(0)
+    held, kept = _parts_of([block.at(order[i : i + size]) for i in range(0, 1000, size)])
+    of_each = ((held.X[:, None] == block.X).all(-1) * held.w[:, None]).sum(0)
     # Binomial of 40 draws at .2, standard deviation 2.5: five of these in 25 contents are p = 1e-5.
-    assert len(_of_parts(pieces, 1, 2, 3, 4).X) + len(held.X) == 1000
+    assert float(kept.w.sum() + held.w.sum()) == pytest.approx(1000)
     assert ((of_each > 0) & (of_each < 8 + 5 * 2.53)).all()
+
+
+@pytest.mark.parametrize("copies", [1, 7])
+def test_the_rows_held_out_are_the_same_however_rows_are_cut(copies):
+    """Also after maps whose numbers come of sums over other pieces."""
+    block = data(n=60, d=12)
+    again = Block(*(torch.cat([t] * copies) for t in (block.X, block.y, block.w)))
+    at = torch.randperm(60 * copies, generator=torch.Generator().manual_seed(0))
+    found = []
+    for size in (7, 25, 1000):
+        rows = passed(again.at(at), size)
+        m = rows.moments()
+        scale = (m.xx.diagonal() / m.weight).sqrt()
+        rows = rows.mapped(Affine(m.mean_x, 1 / scale, m.mean_y, torch.ones(2).double()))
+        found.append(RidgeHead(select="validation").fit(rows))
+    for a, offset, lam in found[1:]:
+        assert lam == pytest.approx(found[0][2], rel=1e-9)
+        torch.testing.assert_close(a, found[0][0], rtol=1e-9, atol=1e-10)
+        torch.testing.assert_close(offset, found[0][1], rtol=1e-9, atol=1e-10)
+
+
+def test_of_too_few_rows_for_a_fifth_each_is_left_out_whether_in_memory_or_streamed():
+    block = data(n=3, d=3)
+    one, two = (RidgeHead(select="validation").fit(r) for r in (of_block(block), passed(block, 2)))
+    torch.testing.assert_close(one[0], two[0], rtol=1e-6, atol=1e-7)  # a penalty of 1e-10
 
 
 def test_float32_rows_are_fitted_in_float32_from_float64_sums():

@@ -248,7 +248,7 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
             )
         set_names(self, rows.columns.inputs if rows.named else None)
         self.n_features_in_ = rows.template.X.shape[1]
-        found = first_pass(rows, seed, labelled=self._classes)
+        found = first_pass(rows, seed, labelled=self._classes, standardise=self.standardise)
         where = placement(None, self.device, self._float_type(int(found.moments.count)))
         self._where, codes = where, self._coded(found)
         return streamed_training(

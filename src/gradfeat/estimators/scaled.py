@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..maths.limits import rows_per_block
-from ..maths.statistics.moments import CONSTANT, standard_deviations
+from ..maths.statistics.moments import CONSTANT, Affine, standard_deviations
 from ..models.base import Predictor
 from ..models.search.calibration import Calibration, two_sided
+from ..rows.rows import Rows
 from .checks import Floats, Placement
+
+#: Sizes of columns whose squares are plain; others are summed in a unit, a power of 2.
+PLAIN_SIZES = (1e-145, 1e145)
 
 #: Bytes of the rows that are predicted at once: standardised ones take as much again, or twice.
 AT_ONCE = 2**24
@@ -44,9 +48,10 @@ class Standardiser:
         return cls(np.where(constant, X[0], mean * size), scale)
 
     @classmethod
-    def of_moments(cls, mean: Tensor, variance: Tensor) -> Standardiser:
-        scale = standard_deviations(mean, variance).numpy()
-        return cls(mean.numpy(), np.where(scale > 0, scale, 1.0))
+    def of_moments(cls, mean: Tensor, variance: Tensor, unit: Tensor) -> Standardiser:
+        """From moments of columns in these units."""
+        scale = standard_deviations(mean, variance) * unit
+        return cls((mean * unit).numpy(), torch.where(scale > 0, scale, 1.0).numpy())
 
     @classmethod
     def identity(cls, d: int) -> Standardiser:
@@ -63,6 +68,22 @@ class Standardiser:
 
     def inverse(self, Z: Floats) -> Floats:
         return Z * self.scale + self.mean
+
+
+def units(values: Tensor, free: bool) -> Tensor:
+    """Powers of 2 (d,) near the sizes of columns (n, d) beyond PLAIN_SIZES where any is free."""
+    size = values.double().abs().amax(0)
+    extreme = (size > 0) & ((size < PLAIN_SIZES[0]) | (size > PLAIN_SIZES[1]))
+    power = torch.frexp(torch.where(extreme & free, size, 1.0))[1].clamp(-1000, 1000) - 1
+    return torch.ldexp(torch.ones_like(size), power)
+
+
+def in_units(rows: Rows, unit: tuple[Tensor, Tensor]) -> Rows:
+    """Inputs and targets over these units; the same rows where all are 1."""
+    if all(bool((one == 1).all()) for one in unit):
+        return rows
+    zero = (torch.zeros_like(one) for one in unit)
+    return rows.mapped(Affine(next(zero), 1 / unit[0], next(zero), unit[1]))
 
 
 class TableFunction(ABC):

@@ -27,7 +27,7 @@ from ..rows.rows import Rows, of_block
 from ..rows.sources.tables import ArrayRows
 from .checks import NUMPY, Floats, Placement
 from .class_codes import ClassCodes
-from .scaled import Standardiser
+from .scaled import Standardiser, in_units, units
 
 #: Rows of the sample that settings are chosen on, and the numbers that it may hold.
 SAMPLE_ROWS, SAMPLE_NUMBERS = 22_000, 2**25
@@ -81,14 +81,13 @@ def in_memory_training(
 ) -> Training:
     """Merge equal rows, standardise (by `inputs`, unless they are to be learnt), move."""
     X, y, w, count = distinct_rows(X, y, w, seed)
-    if len(X) == 0:
+    if not len(X):
         raise ValueError("every sample_weight is zero: give at least one row a positive weight.")
     inputs = Standardiser.fit(X, w) if inputs is None else inputs
     outputs = Standardiser.fit(y, w)
     if not scale_targets:
         outputs = Standardiser(outputs.mean, np.ones(y.shape[1]))
-    outputs = _turned(outputs, X, y)
-    copies = apart(X, y, count, seed)
+    outputs, copies = _turned(outputs, X, y), apart(X, y, count, seed)
     w = w / worth(w, copies)
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w))
     return Training(of_block(block), split_up(block, copies), inputs, outputs, NUMPY)
@@ -96,11 +95,12 @@ def in_memory_training(
 
 @dataclass(frozen=True, eq=False)
 class FirstPass:
-    """What one pass tells of the rows as they come."""
+    """What one pass tells of the rows: `moments` in the `unit` of each input and each target."""
 
     moments: MomentState
     sample: Block
     labels: CountState
+    unit: tuple[torch.Tensor, torch.Tensor]
 
 
 def sample_rows(d: int) -> int:
@@ -108,8 +108,11 @@ def sample_rows(d: int) -> int:
     return max(2, min(SAMPLE_ROWS, SAMPLE_NUMBERS // d))
 
 
-def first_pass(rows: Rows, seed: int, *, labelled: bool) -> FirstPass:
-    """Moments, a sample and, where rows are `labelled`, the labels, as far as they are few."""
+def first_pass(rows: Rows, seed: int, *, labelled: bool, standardise: bool = True) -> FirstPass:
+    """Moments, a sample and, where rows are `labelled`, the labels, as far as they are few.
+
+    Where sizes are extreme, the moments are of another pass, in units that the sample tells.
+    """
     size = sample_rows(rows.template.X.shape[1])
     parts = (Moments(), RowSample(size, seed), *([ValueCounts()] if labelled else []))
     m, sample, *counts = rows.collect(Joint(parts), "moments")
@@ -118,8 +121,11 @@ def first_pass(rows: Rows, seed: int, *, labelled: bool) -> FirstPass:
             f"there {'is 1 row' if m.count == 1 else 'are 0 rows'} of positive weight, and at "
             "least 2 are needed to fit: give more rows."
         )
+    unit = units(sample.X, standardise), units(sample.y, not labelled)
+    if (again := in_units(rows, unit)) is not rows:
+        m = again.moments("moments in other units")
     _check_squares(rows, m)
-    return FirstPass(m, sample, *(counts or [NO_LABELS]))
+    return FirstPass(m, sample, counts[0] if counts else NO_LABELS, unit)
 
 
 def _check_squares(rows: Rows, m: MomentState) -> None:
@@ -129,10 +135,8 @@ def _check_squares(rows: Rows, m: MomentState) -> None:
     columns = (m.mean_x, m.xx.diagonal(), inputs), (m.mean_y, m.yy, ["the target"] * len(m.yy))
     for mean, squares, names in columns:
         small = (squares / m.weight < LEAST_SQUARE) & (mean.abs() < LEAST_SQUARE**0.5) & (mean != 0)
-        for wrong, side, unit in (
-            (~(squares.isfinite() & mean.isfinite()), "beyond", "larger"),
-            (small, "below", "smaller"),
-        ):
+        large = ~(squares.isfinite() & mean.isfinite())
+        for wrong, side, unit in ((large, "beyond", "larger"), (small, "below", "smaller")):
             if wrong.any():
                 raise SourceError(
                     f"the squares of {names[int(wrong.nonzero()[0])]} are {side} floating-point "
@@ -152,24 +156,26 @@ def streamed_training(
 ) -> Training:
     """Rows and sample in the units of a fit: from the moments, without another pass."""
     m, d = found.moments, len(found.moments.mean_x)
-    inputs = Standardiser.of_moments(m.mean_x, m.xx.diagonal() / m.weight)
+    inputs = Standardiser.of_moments(m.mean_x, m.xx.diagonal() / m.weight, found.unit[0])
     if not standardise:
         inputs = Standardiser.identity(d)
-    outputs = Standardiser.of_moments(m.mean_y, m.yy / m.weight)
+    outputs = Standardiser.of_moments(m.mean_y, m.yy / m.weight, found.unit[1])
     if not scale_targets:
         outputs = Standardiser(outputs.mean, np.ones(len(outputs.mean)))
     sample = found.sample
-    rows = rows.knowing(m)
+    rows = in_units(rows, found.unit).knowing(m)
     if codes is not None:
         rows, sample, outputs = rows.mapped(codes), codes(sample), codes.scales(found.labels)
     X, y, w = (t.double().numpy() for t in (sample.X, sample.y, sample.w))
     X, y, w, count = distinct_rows(X, y, w, seed)
-    outputs = _turned(outputs, X, y)
-    copies = apart(X, y, count, seed)
+    outputs, copies = _turned(outputs, X, y), apart(X, y, count, seed)
     unit = worth(w, copies)
     block = Block(where.tensor(inputs(X)), where.tensor(outputs(y)), where.tensor(w / unit))
-    (mean, scale), targets = inputs.tensors(), outputs.tensors()
-    scaled = rows.mapped(Affine(mean, 1 / scale, *targets, where.dtype, where.device, unit))
+    (mean, scale), (to_y, by_y) = (
+        (a / one, b / one)
+        for (a, b), one in zip((inputs.tensors(), outputs.tensors()), found.unit, strict=True)
+    )
+    scaled = rows.mapped(Affine(mean, 1 / scale, to_y, by_y, where.dtype, where.device, unit))
     some = split_up(block, copies)
     return Training(scaled.with_sample(block), some, inputs, outputs, NUMPY)
 
@@ -191,7 +197,7 @@ def chunked_training(
 ) -> Training:
     """Arrays as they are, of any type of numbers, which stream: nothing is copied as a whole."""
     rows = Rows(ArrayRows(numbers, targets, w, max(1, CHUNK_NUMBERS // numbers.shape[1])))
-    found = first_pass(rows, seed, labelled=False)
+    found = first_pass(rows, seed, labelled=False, standardise=standardise)
     how = {"standardise": standardise, "codes": None, "scale_targets": scale_targets}
     return streamed_training(rows, found, where, seed, **how)
 

@@ -17,8 +17,8 @@ from ..errors import SourceError
 from ..maths.blocks import Block, unit_weights
 from ..maths.gram_ridge import GramRidge, LeaveOneOut, gram_ridge, solve_gram
 from ..maths.ridge import RidgePath, ridge_path
-from ..maths.statistics.combined import Joint, OnMapped
 from ..maths.statistics.moments import Moments, MomentState, RowMap
+from ..maths.statistics.value_counts import CountState
 from ..maths.streams import stream
 from ..rows.rows import HashPart, Rows
 from .predictors import TwoLayer
@@ -37,6 +37,9 @@ class Features:
 
 INPUTS = Features()
 
+#: Rows of which a fifth can be held out; of fewer, each is left out in turn.
+_FEWEST = 5
+
 #: How a penalty is chosen.
 Select = Literal["loo", "gcv", "validation"]
 
@@ -47,7 +50,7 @@ class RidgeHead:
 
     Rows in memory are solved by the singular values of F. Streamed rows are solved by the normal
     equations: the penalty by GCV from the sums themselves, by leave-one-out in one more pass, by
-    validation on a fifth of the rows (by their hash) in the same pass.
+    validation on a fifth of the rows (by their hash) after one that counts copies of rows.
 
     `penalty`: None chooses it from 25 log-spaced values.
     `select`: How: leave-one-out, generalised cross-validation, or a fifth of the rows held out
@@ -80,7 +83,9 @@ class RidgeHead:
             a = path.coefficients(lam)
             return a, path.offset - means @ a, lam
         if self.penalty is None and self.select == "validation":
-            return _validated(self, rows, features, seed, label)
+            copies = rows.copies(seed, label)
+            if float(copies.weights.sum()) >= _FEWEST:
+                return _validated(self, rows, features, copies, seed, label)
         if features == INPUTS:
             m = rows.moments(label)
         else:
@@ -104,7 +109,7 @@ class RidgeHead:
         """The ridge path of all rows, the feature means, and the penalty used."""
         path, means = ridge_path(F, y, weights, intercept=self.intercept)
         lam = self.penalty
-        if lam is None and self.select == "validation" and len(F) >= 5:
+        if lam is None and self.select == "validation" and len(F) >= _FEWEST:
             lam = self._by_validation(F, y, unit_weights(F, weights), path.grid(), seed)
         elif lam is None:
             lam = path.best(path.grid(), "gcv" if self.select == "gcv" else "loo")
@@ -130,15 +135,15 @@ def _like(rows: Rows, found: Head) -> Head:
     return found[0].to(X), found[1].to(X), found[2]
 
 
-def _validated(head: RidgeHead, rows: Rows, features: Features, seed: int, label: str) -> Head:
+def _validated(
+    head: RidgeHead, rows: Rows, features: Features, copies: CountState, seed: int, label: str
+) -> Head:
     moments = Moments(features.map, features.row_bytes)
-    parts = (HashPart((0,), 5, seed), HashPart((1, 2, 3, 4), 5, seed))
-    both = Joint(tuple(OnMapped(moments, part) for part in parts))
-    held, kept = rows.collect(both, label)
+    held, kept = rows.in_parts(moments, HashPart.both(copies, seed), label)
     every = moments.merge(deepcopy(kept), held)
     check_rows_came(every.weight)
     whole = gram_ridge(every, intercept=head.intercept)
-    if not (held.weight > 0 and kept.weight > 0):  # too few rows to hold any out
+    if not (held.weight > 0 and kept.weight > 0):  # all are copies of one row
         return _like(rows, _solution(whole, whole.best()))
     path = gram_ridge(kept, intercept=head.intercept)
     lam = min(sorted(path.grid(), reverse=True), key=lambda lam: _loss(path, lam, held))

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy.special import bdtrik
 from torch import Tensor
 
 from ..errors import SourceError
 from ..maths.blocks import Block, Statistic, collect
-from ..maths.statistics.combined import Chain, OnMapped
+from ..maths.statistics.combined import Chain, Joint, OnMapped
 from ..maths.statistics.moments import Affine, Moments, MomentState, RowMap
 from ..maths.statistics.sample import row_hash
-from ..maths.streams import copies_apart, with_bits
+from ..maths.statistics.value_counts import CountState, ValueCounts
+from ..maths.streams import with_bits
 from .engine import Engine
 from .in_process import Threads
 from .source import Columns, Piece, held_piece
@@ -93,6 +96,21 @@ class Rows:
     def moments(self, label: str = "moments") -> MomentState:
         """Moments of the rows: those known, else by a pass."""
         return self.collect(Moments(), label) if self.known is None else self.known
+
+    def copies(self, seed: int, label: str) -> CountState:
+        """How often rows of each content come, by :class:`RowHashes`, before any map."""
+        statistic = OnMapped(ValueCounts(COUNTED - 1), RowHashes(seed))
+        return self.engine.state(statistic, self.source, f"{label}, copies of rows")
+
+    def in_parts(
+        self, statistic: Statistic[Block, Any, Result], parts: Sequence[RowMap], label: str
+    ) -> list[Result]:
+        """The statistic of each part, in one pass: rows are told apart as they come.
+
+        What maps make of them differs in rounding, by which pieces their moments are of.
+        """
+        each = tuple(OnMapped(statistic, Chain((part, *self.maps))) for part in parts)
+        return replace(self, maps=()).collect(Joint(each), label)
 
     def collect(self, statistic: Statistic[Any, Any, Result], label: str = "pass") -> Result:
         """The statistic of all rows, in one pass.
@@ -177,24 +195,61 @@ class BlockSource(NumericSource):
         yield held_piece([self.block])
 
 
+#: Of how many distinct rows copies are counted; of others all copies are in one part.
+COUNTED = 2**17
+
+
 @dataclass(frozen=True)
-class HashPart:
-    """The rows whose hash, modulo `of`, is among `parts`: a random part of them.
+class RowHashes:
+    """Hashes of rows, as targets that floating-point numbers tell apart."""
 
-    Copies of a row are drawn one by one, as rows in memory are: where rows of few contents were
-    drawn as contents, the part would hold all rows of some inputs. The hash is therefore of the
-    row, of the number of the copy in its block, and of the whole block.
-    """
-
-    parts: tuple[int, ...]
-    of: int
     seed: int
 
     def __call__(self, block: Block) -> Block:
-        h = copies_apart(row_hash(block.X, block.y, self.seed).numpy()).astype(np.uint64)
-        h = with_bits(h, np.full_like(h, h.sum()))
-        kept = np.isin(h % np.uint64(self.of), self.parts).nonzero()[0]
-        return block.at(torch.from_numpy(kept).to(block.X.device))
+        h = row_hash(block.X, block.y, self.seed) >> 10
+        return Block(block.X[:, :0].cpu(), h.double()[:, None], (block.w > 0).double().cpu())
+
+
+@dataclass(frozen=True, eq=False)
+class HashPart:
+    """A random fifth of the rows (`held`), or all others, by their hashes.
+
+    Copies of a row are drawn one by one, as rows in memory are: where rows of few contents were
+    drawn as contents, the part would hold all rows of some inputs. As copies are interchangeable,
+    each weighs its share of those that were drawn: a binomial number, the quantile that the hash
+    says. So the part is the same however the rows are cut into blocks.
+
+    `hashes`, `drawn` (k,): of contents that are counted, and the shares of their copies.
+    """
+
+    held: bool
+    seed: int
+    hashes: Tensor
+    drawn: Tensor
+
+    @classmethod
+    def both(cls, copies: CountState, seed: int) -> tuple[HashPart, HashPart]:
+        """The fifth and the rest, of rows whose :class:`RowHashes` were counted."""
+        count = copies.weights.numpy()
+        drawn = torch.from_numpy(np.ceil(bdtrik(_uniform(copies.values), count, 0.2)) / count)
+        return cls(True, seed, copies.values, drawn), cls(False, seed, copies.values, drawn)
+
+    def __call__(self, block: Block) -> Block:
+        h = RowHashes(self.seed)(block).y[:, 0].contiguous()
+        place = torch.searchsorted(self.hashes, h).clamp(max=len(self.hashes) - 1)
+        alone = torch.from_numpy(_uniform(h) > 0.8).double()
+        share = torch.where(self.hashes[place] == h, self.drawn[place], alone)
+        share = (share if self.held else 1 - share).to(block.w)
+        kept = (share > 0).nonzero()[:, 0]
+        some = block.at(kept)
+        return Block(some.X, some.y, some.w * share[kept])
+
+
+def _uniform(hashes: Tensor) -> NDArray[np.float64]:
+    """Numbers from 0 to 1 that tell nothing of the order of the hashes."""
+    h = hashes.numpy().astype(np.uint64)
+    bits = with_bits(h, np.full_like(h, 1)) >> np.uint64(11)
+    return (bits.astype(np.float64) + 0.5) / 2.0**53
 
 
 def _with_affine(maps: tuple[RowMap, ...], map: Affine) -> tuple[RowMap, ...]:
