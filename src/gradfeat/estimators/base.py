@@ -251,9 +251,8 @@ class FeatureModel(SharedParameters, BaseEstimator, ABC):
         found = first_pass(rows, seed, labelled=self._classes, standardise=self.standardise)
         where = placement(None, self.device, self._float_type(int(found.moments.count)))
         self._where, codes = where, self._coded(found)
-        return streamed_training(
-            rows, found, where, seed, standardise=self.standardise, codes=codes
-        )
+        scale = self.standardise
+        return streamed_training(rows, found, where, seed, standardise=scale, codes=codes)
 
     def _float_type(self, n: int) -> str | None:
         many = self._narrow_beyond is not None and n > self._narrow_beyond

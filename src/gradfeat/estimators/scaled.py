@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..maths.limits import rows_per_block
-from ..maths.statistics.moments import CONSTANT, Affine, standard_deviations
+from ..maths.statistics.moments import CONSTANT, standard_deviations
 from ..models.base import Predictor
 from ..models.search.calibration import Calibration, two_sided
-from ..rows.rows import Rows
 from .checks import Floats, Placement
 
 #: Sizes of columns whose squares are plain; others are summed in a unit, a power of 2.
@@ -76,14 +75,6 @@ def units(values: Tensor, free: bool) -> Tensor:
     extreme = (size > 0) & ((size < PLAIN_SIZES[0]) | (size > PLAIN_SIZES[1]))
     power = torch.frexp(torch.where(extreme & free, size, 1.0))[1].clamp(-1000, 1000) - 1
     return torch.ldexp(torch.ones_like(size), power)
-
-
-def in_units(rows: Rows, unit: tuple[Tensor, Tensor]) -> Rows:
-    """Inputs and targets over these units; the same rows where all are 1."""
-    if all(bool((one == 1).all()) for one in unit):
-        return rows
-    zero = (torch.zeros_like(one) for one in unit)
-    return rows.mapped(Affine(next(zero), 1 / unit[0], next(zero), unit[1]))
 
 
 class TableFunction(ABC):

@@ -27,7 +27,7 @@ from ..rows.rows import Rows, of_block
 from ..rows.sources.tables import ArrayRows
 from .checks import NUMPY, Floats, Placement
 from .class_codes import ClassCodes
-from .scaled import Standardiser, in_units, units
+from .scaled import Standardiser, units
 
 #: Rows of the sample that settings are chosen on, and the numbers that it may hold.
 SAMPLE_ROWS, SAMPLE_NUMBERS = 22_000, 2**25
@@ -122,7 +122,7 @@ def first_pass(rows: Rows, seed: int, *, labelled: bool, standardise: bool = Tru
             "least 2 are needed to fit: give more rows."
         )
     unit = units(sample.X, standardise), units(sample.y, not labelled)
-    if (again := in_units(rows, unit)) is not rows:
+    if (again := rows.over(*unit)) is not rows:
         m = again.moments("moments in other units")
     _check_squares(rows, m)
     return FirstPass(m, sample, counts[0] if counts else NO_LABELS, unit)
@@ -130,18 +130,16 @@ def first_pass(rows: Rows, seed: int, *, labelled: bool, standardise: bool = Tru
 
 def _check_squares(rows: Rows, m: MomentState) -> None:
     """Refuse columns whose squares leave floating-point numbers, or nearly vanish among them."""
-    names = [repr(name) for name in rows.columns.inputs]
-    inputs = [f"input {name}" for name in names or map("number {}".format, range(1, len(m.xx) + 1))]
-    columns = (m.mean_x, m.xx.diagonal(), inputs), (m.mean_y, m.yy, ["the target"] * len(m.yy))
-    for mean, squares, names in columns:
-        small = (squares / m.weight < LEAST_SQUARE) & (mean.abs() < LEAST_SQUARE**0.5) & (mean != 0)
-        large = ~(squares.isfinite() & mean.isfinite())
-        for wrong, side, unit in ((large, "beyond", "larger"), (small, "below", "smaller")):
-            if wrong.any():
-                raise SourceError(
-                    f"the squares of {names[int(wrong.nonzero()[0])]} are {side} floating-point "
-                    f"numbers: give it in a {unit} unit."
-                )
+    names = [f"input {n!r}" for n in rows.columns.inputs] + ["the target"] * len(m.yy)
+    mean, squares = torch.cat([m.mean_x, m.mean_y]), torch.cat([m.xx.diagonal(), m.yy])
+    small = (squares / m.weight < LEAST_SQUARE) & (mean.abs() < LEAST_SQUARE**0.5) & (mean != 0)
+    large = ~(squares.isfinite() & mean.isfinite())
+    for wrong, side, unit in ((large, "beyond", "larger"), (small, "below", "smaller")):
+        if wrong.any():
+            raise SourceError(
+                f"the squares of {names[int(wrong.nonzero()[0])]} are {side} floating-point "
+                f"numbers: give it in a {unit} unit."
+            )
 
 
 def streamed_training(
@@ -163,7 +161,7 @@ def streamed_training(
     if not scale_targets:
         outputs = Standardiser(outputs.mean, np.ones(len(outputs.mean)))
     sample = found.sample
-    rows = in_units(rows, found.unit).knowing(m)
+    rows = rows.over(*found.unit).knowing(m)
     if codes is not None:
         rows, sample, outputs = rows.mapped(codes), codes(sample), codes.scales(found.labels)
     X, y, w = (t.double().numpy() for t in (sample.X, sample.y, sample.w))

@@ -85,6 +85,13 @@ class Rows:
                 known, maps = None, (*self.maps, map)
         return replace(self, maps=maps, known=known, sample=sample, none=map(self.template))
 
+    def over(self, unit: Tensor, y_unit: Tensor) -> Rows:
+        """Inputs and targets over these units (d,), (c,); the same rows where all are 1."""
+        if bool((unit == 1).all() and (y_unit == 1).all()):
+            return self
+        zero = torch.zeros_like
+        return self.mapped(Affine(zero(unit), 1 / unit, zero(y_unit), y_unit))
+
     def knowing(self, moments: MomentState) -> Rows:
         """The same rows, whose finished moments are these."""
         return replace(self, known=moments, none=self.template)
