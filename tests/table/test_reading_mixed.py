@@ -49,6 +49,30 @@ MIXED = {
     "ages of DICOM": ([f"{x:03.0f}Y" if x > 8 else f"{12 * x:03.0f}M" for x in X], "duration"),
     "flags": ([f"{x:.2f} {'H' if x > 80 else 'L' if x < 20 else ''}".strip() for x in X], "number"),
     "qualifiers": ([f"{x:.2f}{' U' if x < 9 else ' J' if x < 20 else ''}" for x in X], "number"),
+    "millions beside thousands": (
+        [f"{x / 10:.3f}M" if x > 10 else f"{100 * x:.1f}K" for x in X],
+        "number",
+    ),
+    "kilometres beside metres": (
+        [f"{x / 10:.3f} km" if x > 10 else f"{100 * x:.0f} m" for x in X],
+        "number",
+    ),
+    "kilograms with commas beside grams": (
+        [f"{x / 10:.3f} kg".replace(".", ",") if x > 10 else f"{100 * x:.0f} g" for x in X],
+        "number",
+    ),
+    "seconds beside milliseconds": (
+        [f"{x / 10:.3f} s" if x > 10 else f"{100 * x:.0f} ms" for x in X],
+        "number",
+    ),
+    "basis points": ([f"{100 * x:.0f} bp{'s' * (k % 2)}" for k, x in enumerate(X)], "number"),
+    "lakhs": ([f"₹{x / 100:.4f} Cr" if x > 30 else f"₹{x:.2f} L" for x in X], "number"),
+    "stones": ([f"{int(x * 2) // 14} st {int(x * 2) % 14} lb" for x in X], "number"),
+    "minutes of degrees": (
+        [f"{abs(int(x - 50))}° {abs(x - 50) % 1 * 60:.3f}' {'N' if x > 50 else 'S'}" for x in X],
+        "number",
+    ),
+    "months of years": ([f"{1 + int(x * 12) % 12:02d}.{2000 + int(x)}" for x in X], "date"),
     "months of one year": ([f"{1 + int(x / 8.5):02d}/2021" for x in X], "date"),
 }
 
@@ -73,6 +97,33 @@ def test_they_are_read_on_each_road_and_told(tmp_path, case, road):
     found = ROADS[road](tmp_path, pd.DataFrame({"x": MIXED[case][0], "z": Z, "y": X / 30 + Z}))
     assert r_squared(found) > 0.999
     assert any(remark.startswith("In 'x' '") for remark in found.encoder.remarks)
+
+
+@pytest.mark.parametrize("road", ["csv", "folder", "object"])
+def test_months_with_a_point_are_dates_on_each_road(tmp_path, road):
+    cells = MIXED["months of years"][0]
+    found = ROADS[road](tmp_path, pd.DataFrame({"x": cells, "z": Z, "y": X / 30 + Z}))
+    assert r_squared(found) > 0.99
+
+
+@pytest.mark.parametrize(
+    "last",
+    ["90+", "90 +", "90+ years", "90 or more", "90 and over", "over 90", "At least 90", "90 & up"],
+)
+def test_a_limit_beside_numbers_is_that_number_and_told(last):
+    unit = " years" * last.endswith("years")
+    column = pd.Series([last if x >= 90 else f"{x:.0f}{unit}" for x in X])
+    plan = plan_column("x", column)
+    found = plan.encode(column)
+    assert np.allclose(found.parts[""], np.minimum(X.round(), 90), atol=0.01)
+    assert not found.unread
+    assert f"{last!r} is taken as 90" in plan.assumption
+
+
+@pytest.mark.parametrize("last", ["3+", "3 or more", "over 2"])
+def test_a_limit_beside_few_numbers_is_a_level(last):
+    column = pd.Series([last if x > 75 else str(int(x / 25)) for x in X])
+    assert plan_column("x", column).kind == "category"
 
 
 def test_decimals_with_three_places_beside_others_stay_decimals():

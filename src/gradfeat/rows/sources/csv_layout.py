@@ -295,15 +295,14 @@ def _kind(type_: pa.DataType, texts: Any, comma: bool, commas_elsewhere: bool) -
         return "numbers with a decimal comma"
     if pa.types.is_boolean(type_):
         return "truth values"
-    if pa.types.is_integer(type_) and _any(pc.match_substring_regex(texts, _PADDED)):
-        return "numbers with leading zeros"
+    number = pa.types.is_integer(type_) or pa.types.is_floating(type_)
+    if number and _any(pc.match_substring_regex(texts, _PADDED)):
+        return "numbers with leading zeros"  # codes, or months as 05.2019
     if pa.types.is_floating(type_) and (_may_have_points(texts) or _may_be_codes(texts)):
         return "text"
     if pa.types.is_floating(type_) and commas_elsewhere:
         return "numbers with a decimal point"  # which may stand between thousands
-    if pa.types.is_null(type_) or pa.types.is_integer(type_) or pa.types.is_floating(type_):
-        return "numbers"
-    return "text"
+    return "numbers" if number or pa.types.is_null(type_) else "text"
 
 
 #: Lines below a table that are no part of it, where it comes from or notes on it: how many at most,

@@ -41,6 +41,8 @@ stycznia lutego marca kwietnia maja czerwca lipca sierpnia września październi
 январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
 ledna února března dubna května června července srpna září října listopadu prosince
 ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık
+oca şub mar nis may haz tem ağu eyl eki kas ara
+sty lut mar kwi maj cze lip sie wrz paź lis gru
 januari februari maret april mei juni juli agustus september oktober november desember
 jan feb mar apr mei jun jul agu sep okt nov des
 tammikuu helmikuu maaliskuu huhtikuu toukokuu kesäkuu heinäkuu elokuu syyskuu lokakuu marraskuu
@@ -95,7 +97,7 @@ _HOURS = (
 _NAMED = {name: float(hours) for name, hours in (one.split() for one in _HOURS.split(","))}
 OFFSET = r"(?:0\d|1[0-4]):?[0-5]\d"
 _ZONE = (
-    rf"(?: ?(?P<zone>[Zz]|(?:UTC|GMT)?[+-]{OFFSET}|[+-]\d{{2}}|[A-Z]{{2,5}}|[A-Z][a-z]+/\w+)"
+    rf"(?: ?(?P<zone>[Zz]|(?:UTC|GMT)?[+-](?:{OFFSET}|\d\d?)|[A-Z]{{2,5}}|[A-Z][a-z]+/\w+)"
     r"(?: \([^()]*\)|\[[^]]*\])?)?"
 )
 _TIME = rf"(?:(?:[Tt]|,? +|,? at ){_CLOCK}{_ZONE})?"
@@ -130,10 +132,11 @@ _WAYS = tuple(
         _YEAR,
         rf"~(?P<y>\d{{2}})(?P<m>\d{{2}})(?P<d>\d{{2}}){_TIME}",
         rf"{_YEAR}(?:[-/]?M?)(?P<m>0[1-9]|1[0-2])",
-        rf"(?P<m>0?[1-9]|1[0-2])/{_YEAR}",
+        rf"(?P<m>0?[1-9]|1[0-2])[-./]{_YEAR}",
         r"(?P<y>\d{4})[-/ ]?[Qq](?P<q>[1-4])",
         rf"[Qq](?P<q>[1-4])[-/ ]?{_YEAR}",
         rf"(?P<q>[1-4])[Qq][-/ ]?{_YEAR}",
+        r"(?P<q>[1-4])[Qq](?P<y>\d\d)",
         rf"{_YEAR}(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:[Tt ]{_CLOCK}{_ZONE})?",
         rf"{_YEAR}(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])[Tt ]?"
         rf"(?P<H>[01]\d|2[0-3])(?P<M>[0-5]\d)(?P<S>[0-5]\d)?(?:\.(?P<f>\d{{1,9}}))?(?P<half>){_ZONE}",
@@ -374,7 +377,7 @@ def _minutes(zone: str) -> float:
     zone = zone.removeprefix("UTC").removeprefix("GMT")
     if zone[:1] not in ("+", "-"):
         return 0.0 if zone in ("", "Z", "z") else np.nan
-    digits = zone[1:].replace(":", "").ljust(4, "0")
+    digits = zone[1:].replace(":", "").zfill(2).ljust(4, "0")
     return (-1 if zone[0] == "-" else 1) * (60.0 * int(digits[:2]) + int(digits[2:]))
 
 

@@ -171,6 +171,8 @@ def _plan_text(
     orders = dates, known.date_order
     if may_hold_dates(name, texts) and (whole := whole_dates(name, text, *orders)):
         return whole
+    if written and any(t[:1] == "0" for t in text.texts) and all(map(OF_MONTH, text.texts)):
+        return written.plan(name, *orders)
     codes = zero_padded(text)
     if codes and (clock := find_digits_clock(name, text)):
         return clock
@@ -187,6 +189,9 @@ def _plan_text(
     parts = find_parts(name, text) if found.kind == "text" else None
     return replace(parts, doubt=in_two_orders(name, text)) if parts else found
 
+
+#: 05.2019 where no month lacks its 0 is no number.
+OF_MONTH = re.compile(r"(?:0[1-9]|1[0-2])\.(?:19|20)\d\d", re.ASCII).fullmatch
 
 #: Words in the names of columns of dates.
 _DATES = {

@@ -48,14 +48,23 @@ FRACTION = "fraction"
 MARKERS = frozenset(word.replace("_", " ") for word in _WORDS.split())
 _RUN = re.compile(r"([-.*?_#~=])\1{2,}")  # of one sign, as *****, where a number had no room
 
-#: Letters behind results of laboratories: high, low, below a limit, estimated.
-FLAGS = frozenset(["H", "L", "HH", "LL", "U", "J", "UJ"])
+#: What stands behind one number alone and more, as 90+; and letters of statistical offices.
+LONE_FLAGS = frozenset("+sdᵃᵇᶜ")
+#: Letters behind results of laboratories, too: high, low, below a limit, estimated.
+FLAGS = LONE_FLAGS.union(["H", "L", "HH", "LL", "U", "J", "UJ"])
 
 #: What says of a number that it is about so much, a limit, or has a note.
-_MARKED = r"(?:(?i:ca|c|circa|approx|about|est)\b\.?|[<>]=?)\s*"
-_FLAG = r"\s(?P<flag>[bdeprsuz]{1,2})(?!\w)"  # of statistical offices: estimated, provisional, ...
+_MARKED = (
+    r"(?:(?i:ca|c|circa|approx|about|est|under|over|above|below|up to|at (?:least|most)"
+    r"|(?:more|less|fewer|greater) than)\b\.?|[<>]=?)\s*"
+)
+#: Of statistical offices: estimated, provisional, ...; alone, s and d may be seconds and days.
+_FLAG = r"\s(?P<flag>[bepruz]|(?!bp)[bdeprsuz]{2})(?!\w)"
 #: A longer text in brackets, as (95 % CI 96.7 to 102.7), may be a sentence of its own.
-_NOTE = r"\s*[*†‡§]+|\s?\[[^\[\]]{1,40}\]|\s?\([^()]{1,40}\)|\s?±\s?[\d.,]+"
+_NOTE = (
+    r"\s*[*†‡§¶]+|\s?\[[^\[\]]{1,40}\]|\s?\([^()]{1,40}\)|\s?±\s?[\d.,]+"
+    r"|\s?(?i:or|and|&) (?i:more|less|fewer|over|under|above|below|older|younger|up|higher|lower)"
+)
 #: Negative amounts of accounts with the unit outside: $(1,200), (3.5)%.
 _ACCOUNT = re.compile(rf"({SIGNS}|{MONEY})?\s?\(([^()]+)\)\s?({SIGNS})?")
 _CELL = re.compile(
@@ -63,7 +72,8 @@ _CELL = re.compile(
     rf"\s*(?P<inner>[+-])?\s*(?P<body>[\d.,][\d.,'_ ]*?(?:[eE][+-]?\d+)?)"
     rf"(?:\s*(?P<scale>{FACTOR}|(?(before)(?:{'|'.join(FACTORS_OF_MONEY)})|(?!)))"
     rf"(?:(?<=[千천万萬만亿億억])|(?![^\W_])))?"
-    rf"(?P<trailing>-)?(?:{_FLAG})?\s*(?P<after>{SIGNS}|\+|{MEASURE})?(?:{PER})?\s*(?P<close>\))?"
+    rf"(?P<trailing>-)?(?:{_FLAG})?\s*(?P<plus>\+)?\s*(?P<after>{SIGNS}|{MEASURE})?(?:{PER})?"
+    rf"\s*(?P<close>\))?"
     rf"(?P<note>{_NOTE})?"
 )
 
@@ -136,7 +146,7 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     body = m["body"].rstrip()
     trailing = "" if body[-1:] in (",", ".") else m["trailing"]  # 76,- has no cents
     signs = [s for s in (m["sign"], m["inner"], trailing) if s]
-    units = [u for u in (m["before"], m["after"]) if u]
+    units = [u for u in (m["before"], m["after"]) if u] or [u for u in [m["plus"]] if u]
     if trailing and not set(body) & set(".,"):  # 2- may be a grade
         return None
     if len(signs) + (m["open"] is not None) > 1 or len(units) > 1 or _is_code(m, body):
@@ -144,7 +154,8 @@ def taken_apart(cell: str) -> WrittenNumber | None:
     if m["per"] and not units and (len(m["per"]) < 3 or m["per"].casefold() not in TIMES):
         return None
     sign = -1.0 if m["open"] is not None or signs == ["-"] else 1.0
-    note = " ".join(m[part].strip() for part in ("mark", "flag", "note") if m[part])
+    with_plus = ["plus"] * (units != ["+"])
+    note = " ".join(m[part].strip() for part in ("mark", "flag", "note", *with_plus) if m[part])
     note = FRACTION if "/" in cell and "/" not in plain else note
     scale, word = FACTORS.get(m["scale"], 1.0), m["scale"] or ""
     unit = unit_words(units[0] if units else "", m["per"])

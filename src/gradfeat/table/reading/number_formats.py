@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gradfeat.table.reading.number_cells import FLAGS, WrittenNumber, taken_apart
+from gradfeat.table.reading.number_cells import FLAGS, LONE_FLAGS, WrittenNumber, taken_apart
 from gradfeat.table.reading.units import PARTS, converted, is_money, name_of, of_credits, related
 
 #: Larger numbers count as infinite: the squares that scores and figures take stay finite.
@@ -102,7 +102,7 @@ class NumberFormat:
         if self.decimal != ".":
             said.append(f"with {' or '.join(self.decimal)} before decimals")
         if self.flags:
-            said.append("without letters such as H behind them")
+            said.append("without what stands behind some, such as H or +")
         if self.scaled:
             said.append("multiplied by what K, million, dozen or the like say")
         return ", ".join(said)
@@ -199,6 +199,8 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
         votes = {f: sum(n for cell, n in numbers if f.follows(cell.body)) for f in FORMATS}
         best = min(FORMATS, key=lambda f: (-votes[f], f.decimal != (decimals or f.decimal)))
         other = _other(best, votes)
+        if other and best.thousands and _in_the_larger([cell for cell, _ in numbers]):
+            best, other = other, None
         if _either_decimal(numbers, decimals == EITHER):
             best, other = NumberFormat("", EITHER), None
         elif best.thousands and _no_thousands(best, [cell.body for cell, _ in numbers]):
@@ -245,7 +247,12 @@ def _no_thousands(written: NumberFormat, bodies: Sequence[str]) -> bool:
 
 
 def _thousands_too(written: NumberFormat, numbers: Sequence[tuple[WrittenNumber, int]]) -> bool:
-    """Whether 12,345 stands beside 12345,67: as decimals they would be far below all others."""
+    """Whether 12,345 stands beside 12345,67: as decimals they would be far below all others.
+
+    Beside 902.2K, or 902.2 m, that is no reason to take 2.406M, or 2.406 km, for thousands.
+    """
+    if not in_one_size(cell for cell, _ in numbers):
+        return False
     grouped, others = list[float](), list[float]()
     for body in {cell.body for cell, _ in numbers if written.follows(cell.body)}:
         whole = GROUPED[written.decimal].fullmatch(body) is not None
@@ -257,13 +264,36 @@ def _thousands_too(written: NumberFormat, numbers: Sequence[tuple[WrittenNumber,
     return 100 < below < 10_000 and max(grouped) < float(np.median(others))
 
 
+def _sizes(cells: Sequence[WrittenNumber]) -> dict[WrittenNumber, float]:
+    """For each cell how much 1 is in it: 1000 in 5K, and in 5 km beside metres."""
+    to = max((cell.unit for cell in cells), default="")
+    return {c: c.scale * (converted(1.0, c.unit, to) if c.unit else 1.0) for c in cells}
+
+
+def _in_the_larger(cells: Sequence[WrittenNumber]) -> bool:
+    """Whether only numbers in a larger unit have a mark, as 2,406 kg beside 902 g: of decimals."""
+    sizes = _sizes(cells)
+    marked = [sizes.pop(cell) for cell in {*cells} if {*cell.body} & {*SEPARATORS}]
+    return bool(marked and sizes) and min(marked) > max(sizes.values())
+
+
+def in_one_size(cells: Iterable[WrittenNumber | None]) -> bool:
+    """Whether 1 is as much in each of the cells: none is in thousands or km beside others in m.
+
+    >>> in_one_size(map(taken_apart, ["1 €", "7 EUR"])), in_one_size(map(taken_apart, ["1K", "2"]))
+    (True, False)
+    """
+    return len({*_sizes([cell for cell in cells if cell]).values()}) == 1
+
+
 def _flagged(numbers: Sequence[tuple[WrittenNumber, int]]) -> bool:
-    """Whether letters such as H and L stand behind some numbers and none behind others."""
+    """Whether letters such as H and L, or a + alone, stand behind some numbers and not others."""
     units = Counter[str]()
     for cell, count in numbers:
         units[cell.unit] += count
     bare, least = units.pop("", 0), sum(units.values()) / ONE_STRAY_IN
-    return len(units) > 1 and units.keys() <= FLAGS and bare > least
+    allowed = FLAGS if len(units) > 1 else LONE_FLAGS
+    return bool(units) and units.keys() <= allowed and bare > least
 
 
 def _percent(

@@ -25,6 +25,7 @@ from gradfeat.table.reading.number_formats import (
     FoundFormat,
     NumberFormat,
     find_format,
+    in_one_size,
     one_group,
     one_groups,
     without_unit,
@@ -302,6 +303,7 @@ def _surely_thousands(found: DistinctTexts, mark: str) -> bool:
         and all(body.isdigit() and len(body) <= 3 for body in bare)
         and bool(telling)
         and (len(bare) > 1 or telling == [1])
+        and in_one_size(cell for cell, _ in cells)
     )
 
 

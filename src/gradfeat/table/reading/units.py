@@ -22,8 +22,8 @@ FACTORS = {word.replace("_", " "): float(factor) for factor, words in {
     "1e12": "tn trillion Trillion trillions", "12": "dozen Dozen dozens doz doz. dz dz. Dutzend",
 }.items() for word in words.split()}  # fmt: skip
 FACTOR = "|".join(re.escape(word) for word in sorted(FACTORS, key=len, reverse=True))
-#: Such letters behind money alone: 5 m are metres, and 12.50 Cr are a credit.
-FACTORS |= (FACTORS_OF_MONEY := {"m": 1e6, "Cr": 1e7})
+#: Such letters behind money alone: 5 m are metres, 5 L litres, and 12.50 Cr are a credit.
+FACTORS |= (FACTORS_OF_MONEY := {"m": 1e6, "L": 1e5, "Cr": 1e7})
 #: Currencies and percent, which may stand before a number.
 SIGNS = (
     r"(?:US|A|C|HK|NZ|R)?\$|[€£¥฿₠-₿﷼%]"
@@ -55,6 +55,7 @@ _PERCENT = {
 _NAMES = {
     "%": "percent as hundredths", "‰": "per mille as thousandths",
     FEET: "feet and inches as inches", "lb oz": "pounds and ounces as ounces",
+    "st lb": "stones and pounds as pounds",
     "th": "as places (1st, 2nd)", "cr": "with CR, and DR below 0",
     "'": "with ' as feet or minutes", SEASON: "seasons as the years in which they begin",
 }  # fmt: skip
@@ -63,9 +64,11 @@ _NAMES = {
 _PAIRS = {
     FEET: (12, r"(?P<one>\d{1,3})\s?(?:'|ft\.?|feet)\s?(?P<two>\d{1,2})\s?(?:\"|''|in\.?|inches)?"),
     "lb oz": (16, r"(?P<one>\d{1,3})\s?lbs?\.?\s?(?P<two>\d{1,2})\s?oz\.?"),
+    "st lb": (14, r"(?P<one>\d{1,2})\s?st\.?\s?(?P<two>\d{1,2})\s?lbs?\.?"),
 }
 _OF_DEGREES = re.compile(
-    r"([+-]?)(\d{1,3}(?:\.\d+)?)°\s?(?:(\d{1,2})'\s?(?:(\d{1,2}(?:\.\d+)?)(?:\"|''))?\s?)?([NSEW])?",
+    r"(?P<side>[NSEW] ?)?([+-]?)(\d{1,3}(?:\.\d+)?)°\s?(?:(\d{1,2}(?:\.\d+)?)'\s?"
+    r"(?:(\d{1,2}(?:\.\d+)?)(?:\"|''))?\s?)?(?(side)|([NSEW]))?",
     re.ASCII,
 )
 #: Minutes of a match, with those of stoppage time: 72', 45'+2, 90+3'.
@@ -80,7 +83,7 @@ _PREFIXES = {
 #: A kind a line: units with their sizes where these are not 1, before : the prefixes that are used.
 #: From °F to °C is a shift, too.
 _KINDS = (
-    "nµumk:g gm gram mcg=1e-6 t=1e6 lb=453.59237 oz=28.349523125 lboz=28.349523125",
+    "nµumk:g gm gram mcg=1e-6 t=1e6 lb=453.59237 oz=28.349523125 lboz=28.349523125 stlb=453.59237",
     "nµumcdk:m mile=1609.344 mi=1609.344 ft=.3048 '=.3048 inch=.0254 in=.0254 "
     "ftin=.0254 yd=.9144 nmi=1852",
     "kMGT:b kib=1024 mib=1048576 gib=1073741824 tib=1099511627776",
@@ -254,9 +257,10 @@ def of_two_numbers(plain: str) -> tuple[float, str, str] | None:
         if (m := re.fullmatch(pattern, plain, re.ASCII)) and int(m["two"]) < many:
             return 1.0, unit, str(many * int(m["one"]) + int(m["two"]))
     m = _OF_DEGREES.fullmatch(plain)
-    if m is None or float(m[3] or 0) >= 60 or float(m[4] or 0) >= 60:
+    if m is None or float(m[4] or 0) >= 60 or float(m[5] or 0) >= 60:
         return None
-    value = float(m[2]) + float(m[3] or 0) / 60 + float(m[4] or 0) / 3600
-    side, beyond = m[5] or "", m[5] in ("S", "W")
-    sign = -1.0 if (m[1] == "-") != beyond else 1.0
+    value = float(m[3]) + float(m[4] or 0) / 60 + float(m[5] or 0) / 3600
+    side = (m[1] or m[6] or "").strip()
+    beyond = side in ("S", "W")
+    sign = -1.0 if (m[2] == "-") != beyond else 1.0
     return sign, f"°{'NE'['SW'.index(side)] if beyond else side}", f"{value:.10g}"
