@@ -258,8 +258,7 @@ def _talk_sizes(ax: Axes, table: DataFrame) -> None:
         ax.annotate(name, (at, flops), side, textcoords="offset points", ha="right",
                     va="center", fontsize=style.SMALL, color=style.INK)  # fmt: skip
     series.level(ax, DAY, "a day of $10^{13}$ a second")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax.set(xscale="log", yscale="log")
 
 
 def _slopes(ax: Axes, table: DataFrame) -> None:

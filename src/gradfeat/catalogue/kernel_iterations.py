@@ -131,8 +131,7 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
             axes[1], own, "iterations", "loss", theory, found.mark.color, "infinitely many rows", 30
         )
     for ax in axes[1:]:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
+        ax.set(xscale="log", yscale="log")
         step = only(table, target="step")
         if len(step):
             mean = float(step["network"].to_numpy(float).mean())

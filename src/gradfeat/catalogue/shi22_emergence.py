@@ -175,7 +175,10 @@ def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:
     _angles(below[0], _sized(table, first), lines)
     for ax, size in zip(below[1:], sizes, strict=True):
         _signals(ax, _sized(structured, size), lines)
-    maps = f" Maps: neurons placed by pairwise cosines, one seed{_at(table)}" if mapped else ""
+    maps = ""
+    if mapped:
+        n = _drawn(_with_map(table))["n"]
+        maps = f" Maps: neurons placed by pairwise cosines, one seed, n = {n:,}."
     return finished(
         below, f"{described(table, first)} Points: {over_seeds(table)}; lines: theory.{maps}"
     )
@@ -234,8 +237,7 @@ def _lines(ax: Axes, table: DataFrame, metric: str, marks: Sequence[Mark]) -> No
 
 def _logarithmic(ax: Axes) -> None:
     if ax.containers:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
+        ax.set(xscale="log", yscale="log")
     style.grid(ax)
 
 
@@ -251,10 +253,6 @@ def _along(table: DataFrame) -> Predicted:
         return mean | {f"gap_{s}": 1 - mean[f"cosine_{s}"] for s in (1, 2)}
 
     return predicted
-
-
-def _at(table: DataFrame) -> str:
-    return f", n = {_drawn(_with_map(table))['n']:,}."
 
 
 def _with_map(table: DataFrame) -> DataFrame:

@@ -21,7 +21,6 @@ from gradfeat.maths.ranges import at_least, at_most
 MOST_PATTERNS = 16
 #: 1/tolerance is searched up to here, to this factor.
 FINEST, FACTOR = 1e6, 1.05
-GAP = r"with structure of gap $\gamma \geq 2/D$: D"
 
 
 def trial(D: int, power: float, k: int = 3, hidden: int = 30, *, seed: int) -> dict[str, float]:
@@ -178,8 +177,7 @@ def _trade(ax: Axes, table: DataFrame, names: dict[float, str]) -> None:
     style.dress(ax, f"What D = {D}, k = {k} takes", "queries", r"$1/\tau$", "both")
     used = rows.groupby("power")["queries"].transform("mean")
     draw_series(ax, rows.assign(queries=used), "power", names, "queries", "inverse_tolerance")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax.set(xscale="log", yscale="log")
     bound = theory(int(D), int(k))["cost"]
     ax.set_xlim(1, 2 * float(np.max(rows["queries"].to_numpy())))
     ax.set_ylim(1, 2 * float(np.max(rows["inverse_tolerance"].to_numpy())))

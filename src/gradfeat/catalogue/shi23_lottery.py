@@ -214,15 +214,11 @@ def _panel(ax: Axes, rows: DataFrame, title: str) -> None:
     style.dress(ax, title, "share of neurons kept", "test accuracy", "y")
     names = {f"accuracy_{rule}": words for rule, words in RULES.items()}
     drawn = draw_metrics(ax, rows, "share", names, connect=True, apart=3)
-    series.level(ax, _mean(rows, "accuracy_full"), "full network")
+    series.level(ax, float(np.mean(rows["accuracy_full"].tolist())), "full network")
     style.tick_at(ax, rows["share"])
     ends = [np.fmin(found.low, found.mean).min() for found, _ in drawn]
     low = float(min(0.9, *ends))
     ax.set_ylim(low - 0.02, 1.02 + 0.1 * (1 - low))
-
-
-def _mean(rows: DataFrame, metric: str) -> float:
-    return float(np.mean(rows[metric].tolist()))
 
 
 ABOUT = """The lottery ticket hypothesis by gradient features (Shi23): a trained network contains

@@ -150,8 +150,7 @@ def _steps(ax: Axes, table: DataFrame, predictive: float) -> None:
     )
     style.dress(ax, title, "slabs of the complex feature", steps, "y")
     draw_metrics(ax, rows, "slabs", _names("step_follows"))
-    ax.set_yscale("log")
-    ax.set_xticks(sorted({*rows["slabs"]}))
+    ax.set(yscale="log", xticks=sorted({*rows["slabs"]}))
 
 
 def figure(table: DataFrame, theory_table: DataFrame | None) -> Figure:  # noqa: ARG001

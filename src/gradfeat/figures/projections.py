@@ -77,8 +77,7 @@ def target_curve(
     finite = np.isfinite(projection) & np.isfinite(y)
     if finite.any():
         _mean(ax, binned(projection[finite], y[finite]))
-        ax.set_xlim(inner_limits(projection[finite]))
-        ax.set_ylim(inner_limits(y[finite]))
+        ax.set(xlim=inner_limits(projection[finite]), ylim=inner_limits(y[finite]))
     name = style.short(target, 30)
     style.dress(ax, f"{name} along the first learned direction", X_LABEL, name)
     style.grid(ax)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradfeat.lab.agreement import agrees
+from gradfeat.lab.cells import Value
 from gradfeat.lab.intervals import Rule, Statistic, between, decided, over, under
 from gradfeat.lab.rows import Where, by_seed, described, matching, of_cells
 from gradfeat.lab.verdicts import Check, Claim, Verdict, undecided, worst
@@ -200,14 +202,25 @@ def ordered(
     'holds'
     """
 
+    def step(less: Value, more: Value) -> Check:
+        return greater(metric, {factor: more}, {factor: less}, margin)
+
+    return stepwise(factor, step, where, increasing)
+
+
+def stepwise(
+    factor: str,
+    step: Callable[[Value, Value], Check],
+    where: Where | None = None,
+    increasing: bool = True,
+) -> Check:
+    """Does a check hold of each two neighbouring values of a factor? The worst step is shown."""
+
     def check(table: pd.DataFrame) -> Verdict:
         matching(table, {factor: []})
         rows = matching(table, where)
         levels = sorted(rows[factor].unique(), reverse=not increasing)
-        steps = [
-            greater(metric, {factor: more}, {factor: less}, margin)(rows)
-            for less, more in itertools.pairwise(levels)
-        ]
+        steps = [step(*pair)(rows) for pair in itertools.pairwise(levels)]
         few = f"{len(levels)} value of {factor}, and at least 2 are needed"
         return worst(steps) if steps else undecided(few)
 

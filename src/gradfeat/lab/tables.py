@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import math
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from gradfeat.lab.experiment import Experiment
 from gradfeat.lab.outcomes import PackedArray, decode_metrics, unpack
 from gradfeat.maths.files import refused, replace_file
 from gradfeat.maths.unpacking import FOREIGN, json_object
+from gradfeat.wording import finite
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,16 +204,6 @@ def _with_lists(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _plain(value: Any) -> Any:
-    match value:
-        case list():
-            return [_plain(item) for item in value]
-        case float():
-            return value if math.isfinite(value) else None
-        case _:
-            return value
-
-
 def rendered(table: pd.DataFrame, to: str) -> bytes:
     """The table in a format.
 
@@ -226,8 +216,7 @@ def rendered(table: pd.DataFrame, to: str) -> bytes:
             return table.drop(columns=_array_columns(table)).to_csv(index=False).encode()
         case "json":
             records = _with_lists(table).astype(object).to_dict("records")
-            plain = [{name: _plain(value) for name, value in record.items()} for record in records]
-            return (json.dumps(plain, allow_nan=False) + "\n").encode()
+            return (json.dumps(finite(records), allow_nan=False) + "\n").encode()
         case "parquet":
             buffer = io.BytesIO()
             _with_lists(table).to_parquet(buffer, index=False)

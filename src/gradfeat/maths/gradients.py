@@ -40,11 +40,7 @@ def outer_product(
     J: Float[Tensor, "n c d"], weights: Float[Tensor, " n"], *, centre: bool = False
 ) -> Float[Tensor, "d d"]:
     """Weighted mean of J_i^T J_i, summed over outputs; `centre` subtracts the mean gradient."""
-    p = weights / weights.sum()
-    if centre:
-        J = J - torch.einsum("n,ncd->cd", p, J)
-    scaled = (J * p.sqrt()[:, None, None]).flatten(0, 1)
-    return scaled.T @ scaled
+    return thin_products(J, weights, centre=centre).matrix()
 
 
 def agop(

@@ -222,13 +222,13 @@ def singular_values(F: Float[Tensor, "n m"]) -> Float[Tensor, " k"]:
 
 
 def leading_singular(
-    F: Float[Tensor, "n m"], k: int, tol: float | None = None
+    F: Float[Tensor, "n m"], k: int
 ) -> tuple[Float[Tensor, " k"], Float[Tensor, "n k"]]:
     """The k largest singular values, largest first, and left vectors: s_i^2 u_i = F F^T u_i.
 
     Block Lanczos with full orthogonalisation: products of F with k + 2 columns, on every device,
-    until each |A v - s^2 v| <= tol s_1^2 (A the smaller of F^T F and F F^T, not formed; tol 1e6
-    rounding units unless given). Values apart from the rest take a few steps; the basis ends at all
+    until each |A v - s^2 v| <= tol s_1^2 (A the smaller of F^T F and F F^T, not formed; tol is
+    1e6 rounding units). Values apart from the rest take a few steps; the basis ends at all
     of the space. The relative error of a value is about tol^2 over its relative gap to the next,
     that of a vector tol over it. Signs of vectors are arbitrary, but the same at every call.
 
@@ -246,7 +246,7 @@ def leading_singular(
         )
     tall = F.shape[1] <= F.shape[0]
     A = F.mT if tall else F  # (small, large); its left vectors are found
-    squares, V = _leading(A, k, 1e6 * torch.finfo(F.dtype).eps if tol is None else tol)
+    squares, V = _leading(A, k, 1e6 * torch.finfo(F.dtype).eps)
     # Columns of F V are orthogonal: QR scales them, also where a value is zero.
     return squares.clamp(min=0).sqrt(), torch.linalg.qr(F @ V)[0] if tall else V
 

@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from ..maths.activations import activation_from_spec
+from ..maths.statistics.combined import under
 from . import kernels
 from .base import Kernel, Predictor
 from .local_machines import LocalMachines
@@ -48,10 +49,6 @@ def predictor_from(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Pr
 
 def _two_layer(tensors: Mapping[str, Any], activation: dict[str, Any]) -> TwoLayer:
     return TwoLayer(**tensors, activation=activation_from_spec(activation))
-
-
-def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {k.removeprefix(prefix): t for k, t in tensors.items() if k.startswith(prefix)}
 
 
 def _local_machines(spec: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> LocalMachines:

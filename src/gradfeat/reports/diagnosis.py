@@ -328,17 +328,9 @@ def _facts(found: DiagnosisReport) -> list[tuple[str, str, str]]:
 
 def share_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str]]:
     """Part, share, 95 % interval, evidence: linear, quadratic, higher, all together."""
-    rows = [
-        (
-            part.name,
-            inside_whole(part.share.estimate),
-            span(part.share, inside_whole),
-            evidence(part),
-        )
-        for part in found.shares.parts
-    ]
-    total = found.shares.total
-    return [*rows, ("together", inside_whole(total.estimate), span(total, inside_whole), "")]
+    named = [(part.name, part.share, evidence(part)) for part in found.shares.parts]
+    named.append(("together", found.shares.total, ""))
+    return [(n, inside_whole(s.estimate), span(s, inside_whole), said) for n, s, said in named]
 
 
 def degree_rows(found: DiagnosisReport) -> list[tuple[str, str, str, str, str]]:

@@ -75,7 +75,7 @@ def side(z: Tensor) -> Tensor:
 def unit_noise(n: int, law: NoiseLaw, generator: torch.Generator) -> Float[Tensor, "n 1"]:
     """n values of eps; those of the law "sign" are the signs of those of "gaussian"."""
     eps = normal(n, 1, generator)
-    return torch.where(eps < 0, -1.0, 1.0).double() if law == "sign" else eps
+    return side(eps) if law == "sign" else eps
 
 
 def orthonormal_columns(d: int, r: int, generator: torch.Generator) -> Float[Tensor, "d r"]:

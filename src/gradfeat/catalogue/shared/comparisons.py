@@ -4,7 +4,6 @@ and counts of seeds: which of two comes first, do ranks go together, is there no
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from gradfeat.drawing.types import DataFrame
 from gradfeat.lab.agreement import Theory, agrees, prediction
+from gradfeat.lab.claims import stepwise
 from gradfeat.lab.intervals import Limits, Rule, decided, over, under, verdict
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching, varying
 from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
@@ -179,17 +179,7 @@ def earlier_along(metric: str, factor: str, where: Where | None = None) -> Check
 
     The worst pair is shown.
     """
-
-    def check(table: DataFrame) -> Verdict:
-        matching(table, {factor: []})
-        rows = matching(table, where)
-        levels = sorted(rows[factor].unique())
-        pairs = itertools.pairwise(levels)
-        steps = [earlier(metric, {factor: a}, {factor: b})(rows) for a, b in pairs]
-        few = f"{len(levels)} value of {factor}, and at least 2 are needed"
-        return worst(steps) if steps else undecided(few)
-
-    return check
+    return stepwise(factor, lambda a, b: earlier(metric, {factor: a}, {factor: b}), where)
 
 
 def ranked(

@@ -88,12 +88,9 @@ def show_status(path: Path, form: Format) -> None:
     for one in found:
         time = duration(one.seconds) if one.done + one.failed else ""
         counts = (f"{getattr(one, name):,}" for name in names)
-        table.add_row(Text(one.experiment), *counts, _local(one.last), time)
+        last = f"{datetime.fromisoformat(one.last).astimezone():%Y-%m-%d %H:%M}"
+        table.add_row(Text(one.experiment), *counts, last, time)
     Terminal().print(table)
-
-
-def _local(stamp: str) -> str:
-    return f"{datetime.fromisoformat(stamp).astimezone():%Y-%m-%d %H:%M}"
 
 
 def show_about(name: str) -> None:

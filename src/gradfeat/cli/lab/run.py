@@ -212,8 +212,7 @@ def _told(ran: Ran, request: Request, console: Terminal, figures: Figures | None
     except (Refused, ExperimentError) as error:
         code = refuse(str(error))
     if not ran.table.empty:
-        text = f"Means over seeds: {shown_by(ran, request)}"
-        console.say(text)
+        console.say(f"Means over seeds: {shown_by(ran, request)}")
     print_failures(ran, request, console)
     return code
 
@@ -291,8 +290,7 @@ def print_failures(ran: Ran, request: Request, console: Terminal) -> None:
 
 def shown_by(ran: Ran, request: Request) -> str:
     """Return the command that shows what was run."""
-    words = [ran.shown, *store_option(request.store), *request.selection.options()]
-    return command("show", *words)
+    return command("show", ran.shown, *store_option(request.store), *request.selection.options())
 
 
 @contextlib.contextmanager

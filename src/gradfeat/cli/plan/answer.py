@@ -18,9 +18,9 @@ from gradfeat.cli.terminal import Terminal
 from gradfeat.maths.limits import processors, readable
 from gradfeat.planning.calibration import Given, assumed, calibrate
 from gradfeat.planning.job import Job, PlanError
-from gradfeat.planning.plan import PassPlan, Plan, plan_of
+from gradfeat.planning.plan import Plan, plan_of
 from gradfeat.planning.rates import Rate, card_of
-from gradfeat.wording import finite
+from gradfeat.wording import counted, finite
 
 _LETTERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12}
 
@@ -147,7 +147,7 @@ def _header(plan: Plan) -> str:
 
 
 def _place(job: Job) -> str:
-    threads = f"{job.threads} thread{'s' if job.threads > 1 else ''}"
+    threads = counted(job.threads, "thread")
     if not job.on_cluster:
         return f"in this process with {threads}"
     return f"on {job.workers:,} workers of {threads}"
@@ -163,16 +163,8 @@ def _table(*columns: str) -> Table:
 
 def _times(plan: Plan) -> Table:
     card = plan.card is not None
-    table = _table(
-        "pass",
-        "time",
-        "compute",
-        "read",
-        *(["copy"] if card else []),
-        "reduce",
-        "driver",
-        "bound by",
-    )
+    copy = ["copy"] if card else []
+    table = _table("pass", "time", "compute", "read", *copy, "reduce", "driver", "bound by")
     for one in plan.passes:
         t = one.times
         spent = (t.total, t.compute, t.read, *([t.copy] if card else []), t.reduce, t.driver)
@@ -184,19 +176,11 @@ def _times(plan: Plan) -> Table:
 def _sizes(plan: Plan) -> Table:
     table = _table("pass", "flop", "of peak", "rows/s", "sent", "tasks", "a worker")
     for one in plan.passes:
-        table.add_row(one.label, *_size(plan, one))
+        sent = readable(one.traffic.network) if one.traffic.network else "-"
+        tasks = f"{one.traffic.tasks:,}" if one.traffic.tasks else "-"
+        rates = (many(one.flops), f"{one.share:.0%}", many(plan.rows_a_second(one)))
+        table.add_row(one.label, *rates, sent, tasks, readable(one.memory))
     return table
-
-
-def _size(plan: Plan, one: PassPlan) -> tuple[str, ...]:
-    return (
-        many(one.flops),
-        f"{one.share:.0%}",
-        many(plan.rows_a_second(one)),
-        readable(one.traffic.network) if one.traffic.network else "-",
-        f"{one.traffic.tasks:,}" if one.traffic.tasks else "-",
-        readable(one.memory),
-    )
 
 
 def _total(plan: Plan) -> str:

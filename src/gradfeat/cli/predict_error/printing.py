@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
@@ -19,7 +17,7 @@ from rich.text import Text
 
 from gradfeat.cli.guard import check_figure_file, write_figure
 from gradfeat.cli.predict_error.read import PredictionSetting
-from gradfeat.cli.terminal import Terminal
+from gradfeat.cli.terminal import Format, Terminal, records_in
 from gradfeat.theory.column_gain import MOST_POWERS
 from gradfeat.theory.predicted_errors import Prediction, sees_nothing
 from gradfeat.theory.ridge_errors import RidgeErrors
@@ -46,7 +44,7 @@ def tell(
         case "json":
             typer.echo(json.dumps(record(setting, found), indent=1, allow_nan=False))
         case "csv":
-            typer.echo(_csv(found), nl=False)
+            typer.echo(records_in([_row(one) for one in found], Format.CSV), nl=False)
         case _:
             _print(setting, found, figure)
 
@@ -80,15 +78,6 @@ def record(setting: PredictionSetting, found: Sequence[Prediction]) -> dict[str,
             "predictions": [{**asdict(one), "gain_percent": 100 * gain(one)} for one in found],
         }
     )
-
-
-def _csv(found: Sequence[Prediction]) -> str:
-    rows = [_row(one) for one in found]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _row(one: Prediction) -> dict[str, Any]:
@@ -187,8 +176,7 @@ def steps(eta: float) -> str:
 
 def gain(one: Prediction) -> float:
     """Share of the test error of random features that the step takes away."""
-    plain = float(one.random_features.test_error)
-    return 1 - float(one.errors.test_error) / plain
+    return 1 - float(one.errors.test_error) / float(one.random_features.test_error)
 
 
 def header(setting: PredictionSetting) -> str:

@@ -88,8 +88,8 @@ class Joint(Statistic[Block, list[Any], list[Any]]):
         return {f"{i}.{name}": t for i, of in enumerate(packed) for name, t in of.items()}
 
     def unpack(self, packed: Mapping[str, Tensor]) -> list[Any]:
-        return [part.unpack(_under(f"{i}.", packed)) for i, part in enumerate(self.parts)]
+        return [part.unpack(under(f"{i}.", packed)) for i, part in enumerate(self.parts)]
 
 
-def _under(start: str, packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def under(start: str, packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {n.removeprefix(start): t for n, t in packed.items() if n.startswith(start)}
