@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Final, cast
 
 from gradfeat.drawing import style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-# Apart: not the command line alone saves figures; benchmarks and users do.
-
-from io import BytesIO
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from gradfeat.drawing.style import DPI
 from gradfeat.maths.files import replace_file
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _LETTERS: Final = 14.0  # of a caption in one inch
@@ -122,7 +113,7 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     suffix = check_suffix(path, tuple(_METADATA))
     buffer = BytesIO()
     with mpl_style.context(["default", _SETTINGS]):
-        figure.savefig(buffer, format=suffix[1:], dpi=DPI, metadata=_METADATA[suffix])
+        figure.savefig(buffer, format=suffix[1:], dpi=style.DPI, metadata=_METADATA[suffix])
     replace_file(path, buffer.getvalue())
 
 
