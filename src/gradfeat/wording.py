@@ -140,8 +140,7 @@ def written_twice(texts: Collection[str]) -> str:
     ('1.10', '')
     """
     known = set(texts) if len(texts) <= _MOST_CODES else set()
-    twice = (t for t in texts if "." in t[:-2] and t[-1] == "0" and t[:-1] in known)
-    return next(twice, "")
+    return next((t for t in texts if "." in t[:-2] and t[-1] == "0" and t[:-1] in known), "")
 
 
 def numbered_on(twice: str, texts: Collection[str], few: int) -> str:

@@ -154,8 +154,7 @@ def _groups(table: DataFrame) -> list[tuple[style.Mark, DataFrame]]:
 
 def _learning(ax: Axes, table: DataFrame) -> None:
     """A line a distribution, with one point at its end: 30 intervals a curve hide each other."""
-    title = "Learning curves by input distribution"
-    style.dress(ax, title, "gradient step", "test accuracy", "y")
+    style.dress(ax, "Learning curves by input distribution", "gradient step", "test accuracy", "y")
     for mark, rows in _groups(table):
         later = rows.assign(step=rows["step"].map(_thinned), path=rows["path"].map(_thinned))
         found = path_series(later, "step", "path", mark)

@@ -106,8 +106,7 @@ def spherical_silhouette(U: Float[Tensor, "m d"], v: Float[Tensor, " d"]) -> flo
         return math.nan
     rows, ends = U.cpu().numpy(), torch.stack([v, -v]).cpu().numpy()
     means = KMeans(2, init=ends, n_init=1)  # pyright: ignore[reportArgumentType]
-    labels = means.fit_predict(rows)
-    return float(silhouette_score(rows, labels))
+    return float(silhouette_score(rows, means.fit_predict(rows)))
 
 
 def resultant(U: Float[Tensor, "m d"]) -> float:

@@ -31,8 +31,7 @@ def axes_of(d: int, k: int) -> Int[Tensor, "p k"]:
     """
     if k == 0:
         return torch.zeros(1, 0, dtype=torch.long)
-    axes = torch.combinations(torch.arange(d), r=k, with_replacement=True)
-    return axes.reshape(-1, k)
+    return torch.combinations(torch.arange(d), r=k, with_replacement=True).reshape(-1, k)
 
 
 def hermite_features(Z: Float[Tensor, "n d"], axes: Int[Tensor, "p k"]) -> Float[Tensor, "p n"]:

@@ -126,14 +126,8 @@ def line(ax: Axes, x: np.ndarray, y: np.ndarray, label: str, color: str) -> Line
 
 def key_level(ax: Axes, y: float, label: str, *, dotted: bool = False) -> Line2D:
     """A reference level that is named in the key: dashed or dotted, and grey."""
-    return ax.axhline(
-        y,
-        color=style.QUIET,
-        linewidth=0.9,
-        linestyle=":" if dotted else style.DASHES,
-        zorder=1.5,
-        label=label,
-    )
+    look = {"color": style.QUIET, "linewidth": 0.9, "zorder": 1.5}
+    return ax.axhline(y, linestyle=":" if dotted else style.DASHES, label=label, **look)
 
 
 def level(ax: Axes, y: float, text: str, *, below: bool = False) -> Line2D:

@@ -192,8 +192,7 @@ class FeatureSumsRegressor(FeatureRegressor, ABC):
 def _begin(learner: FixedFeatures, block: Block, seed: int) -> Sums:
     none = block.none
     mapping = learner.features(none, seed)
-    moments = Moments(mapping.map, mapping.row_bytes)
-    statistic = Joint((moments, RowSample(AGOP_ROWS, seed)))
+    statistic = Joint((Moments(mapping.map, mapping.row_bytes), RowSample(AGOP_ROWS, seed)))
     return Sums(learner, seed, statistic, statistic.init(none), none)
 
 

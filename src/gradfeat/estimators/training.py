@@ -174,8 +174,7 @@ def streamed_training(
         for (a, b), one in zip((inputs.tensors(), outputs.tensors()), found.unit, strict=True)
     )
     scaled = rows.mapped(Affine(mean, 1 / scale, to_y, by_y, where.dtype, where.device, unit))
-    some = split_up(block, copies)
-    return Training(scaled.with_sample(block), some, inputs, outputs, NUMPY)
+    return Training(scaled.with_sample(block), split_up(block, copies), inputs, outputs, NUMPY)
 
 
 def is_large(numbers: NDArray[Any]) -> bool:

@@ -155,8 +155,7 @@ class Comparison(PageOf[FitReport]):
         return record
 
     def _files(self) -> dict[str, bytes]:
-        table = self.table.to_csv(index=False).encode()
-        return {"comparison.csv": table, **self.model_files.files}
+        return {"comparison.csv": self.table.to_csv(index=False).encode(), **self.model_files.files}
 
 
 def _row(method: MethodResult) -> dict[str, object]:

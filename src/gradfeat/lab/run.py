@@ -144,5 +144,4 @@ def run(
     with _opened(store) as db:
         hire = partial(workers_of, experiment, executor, jobs)
         report = progress or (lambda _: None)
-        sweep = Sweep(experiment, db, points, asked, hire, device, retry_failed, report)
-        return sweep.go(arrays)
+        return Sweep(experiment, db, points, asked, hire, device, retry_failed, report).go(arrays)

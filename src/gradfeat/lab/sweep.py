@@ -134,8 +134,7 @@ class Sweep:
             self.store.note(self.experiment, self.asked)
         keys = [point.key for point in self.points]
         table = self.store.table(self.experiment, keys, arrays)
-        failures = self.store.failures(self.experiment, keys)
-        table.attrs["failures"] = failures.to_dict("records")
+        table.attrs["failures"] = self.store.failures(self.experiment, keys).to_dict("records")
         return table
 
     def _missing(self) -> bool:

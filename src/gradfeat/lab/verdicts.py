@@ -156,8 +156,7 @@ def _judged(experiment: Experiment, claim: Claim, table: pd.DataFrame) -> Verdic
     try:
         return claim.check(table)
     except Exception as error:
-        text = not_checked(experiment, claim, error)
-        return Verdict(UNCHECKED, np.nan, np.nan, np.nan, text, 0)
+        return Verdict(UNCHECKED, np.nan, np.nan, np.nan, not_checked(experiment, claim, error), 0)
 
 
 def not_checked(experiment: Experiment, claim: Claim, error: Exception) -> str:

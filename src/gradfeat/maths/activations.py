@@ -308,8 +308,7 @@ class UserActivation(Activation):
             return _checked(self.slope(z), z)
         import torch
 
-        pullback = torch.func.vjp(self, z)[1]
-        return pullback(torch.ones_like(z))[0]
+        return torch.func.vjp(self, z)[1](torch.ones_like(z))[0]
 
     def values(self, z: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         return _of_numpy(self, z) if self.arrays is None else self.arrays[0](z)

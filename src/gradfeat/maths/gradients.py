@@ -249,8 +249,7 @@ def mean_outer_products(
     """The AGOP over the rows of X, a factor where there are fewer gradients (n c) than columns."""
     n, d = X.shape
     if n * outputs >= d:
-        G = agop(gradient, X, weights=weights, bytes_per_row=bytes_per_row)
-        return Whole(G.double().cpu())
+        return Whole(agop(gradient, X, weights=weights, bytes_per_row=bytes_per_row).double().cpu())
     step = rows_per_block(max(bytes_per_row, 4 * d * X.element_size()), BLOCK_BYTES)
     J = torch.cat([gradient(rows).double().cpu() for rows in X.split(step)])
     return thin_products(J, weights.to(J))

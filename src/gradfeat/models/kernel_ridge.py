@@ -56,8 +56,7 @@ class KernelRidge(OneStage[KernelMachine]):
         if not solution.converged:
             warnings.warn(solution.message, UserWarning, stacklevel=2)
         size = float(((w @ (y - offset).square()) / w.sum()).max() ** 0.5)
-        A = X.new_ones(X.shape[1])
-        return expansion(self.kernel, solution.Z, solution.c, offset, A, size)
+        return expansion(self.kernel, solution.Z, solution.c, offset, X.new_ones(X.shape[1]), size)
 
     def _streamed(self, rows: Rows, seed: int) -> KernelMachine:
         solver = centres_of(self.solver)

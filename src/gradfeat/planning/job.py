@@ -72,8 +72,7 @@ class Job:
             )
 
     def sized(self, columns: int, features: int, outputs: int) -> Job:
-        width = features or None
-        return replace(self, columns=columns, width=width, outputs=outputs)
+        return replace(self, columns=columns, width=features or None, outputs=outputs)
 
     @property
     def m(self) -> int:

@@ -69,8 +69,7 @@ def learner_of(job: Job, activation: Activation | None = None) -> Learner[Predic
             step = GradientStep(job.m, sigma, n_steps=job.steps, linear="ridge", head=bare)
             return Whitened(step)
         case "rfm":
-            rounds = RFM(kernel, 1.0, n_iter=0)
-            return SubspaceRefit(rounds, KernelRidge(kernel, 1.0, nystrom))
+            return SubspaceRefit(RFM(kernel, 1.0, n_iter=0), KernelRidge(kernel, 1.0, nystrom))
     return KernelRidge(kernel, 1.0, nystrom)
 
 

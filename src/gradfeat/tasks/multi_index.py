@@ -87,8 +87,7 @@ class MultiIndex(Task):
     def sample(self, n: int, generator: torch.Generator) -> Sample:
         """Inputs first, then noise: tasks that differ only in the noise share their inputs."""
         X = self.scale * normal(n, self.d, generator)
-        eps = unit_noise(n, self.noise_law, generator)
-        return Sample(X, self.target(X) + self.noise * eps)
+        return Sample(X, self.target(X) + self.noise * unit_noise(n, self.noise_law, generator))
 
     def target(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
         """f(x) = g(U^T x / s)."""

@@ -46,8 +46,7 @@ class OneDimensional(Task):
     def sample(self, n: int, generator: torch.Generator) -> Sample:
         """Inputs first, then noise: tasks that differ only in the noise share their inputs."""
         X = 2 * uniform(n, self.d, generator) - 1
-        eps = unit_noise(n, "gaussian", generator)
-        return Sample(X, self.target(X) + self.noise * eps)
+        return Sample(X, self.target(X) + self.noise * unit_noise(n, "gaussian", generator))
 
     def target(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
         """g(x_1)."""

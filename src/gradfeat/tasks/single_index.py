@@ -63,8 +63,7 @@ class SingleIndex(Task):
     def sample(self, n: int, generator: torch.Generator) -> Sample:
         """Inputs first, then noise: tasks that differ only in the noise share their inputs."""
         X = normal(n, self.d, generator)
-        eps = unit_noise(n, "gaussian", generator)
-        return Sample(X, self.target(X) + self.noise * eps)
+        return Sample(X, self.target(X) + self.noise * unit_noise(n, "gaussian", generator))
 
     def target(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
         """g(u.x)."""

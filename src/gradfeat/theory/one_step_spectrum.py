@@ -200,8 +200,7 @@ def feature_spectrum(
     if _is_turned(activation, teacher, direction, phi, eta / math.sqrt(width)):
         return FeatureSpectrum(limit, edge, np.full(1, np.nan), np.full((1, K_MAX + 2), np.nan))
     secular = _Secular.of(limit, direction, spikes)
-    u_edge = float(limit.edge())
-    roots = secular.roots(u_edge)
+    roots = secular.roots(float(limit.edge()))
     return FeatureSpectrum(
         limit,
         edge,

@@ -65,8 +65,7 @@ def tell_plan(
             storage=_in_units("--read", read, 1e6),
             network=_in_units("--network", network, 1e6),
         )
-        workers = int(job["workers"])
-        threads = threads or (processors() if workers == 1 else 1)
+        threads = threads or (processors() if int(job["workers"]) == 1 else 1)
         wanted = Job(rows=row_count(rows), threads=threads, **job)
         import_module("gradfeat.interface.compare")  # what it imports counts in its memory
         card = None if gpu is None else card_of(gpu)

@@ -70,8 +70,7 @@ class GradientDescent(Staged[Predictor]):
     def predictor(self, start: Layers, now: Layers, i: int = 0) -> Predictor:
         """Function number `i` of stacked parameters."""
         if self.trains == "linearisation":
-            net = start.network(i, self.activation)
-            return Linearised(net, now.W[i], now.b[i], now.a[i])
+            return Linearised(start.network(i, self.activation), now.W[i], now.b[i], now.a[i])
         return now.network(i, self.activation)
 
 

@@ -258,8 +258,7 @@ def rfm_space(
     taught = affordable_rows(kernel(name, bandwidth), data, most, memory_limit)
     if taught == len(data.X):
         taught = METRIC_ROWS[thorough]
-    start = RFMSetting(rounds, head)
-    return RFMSpace(rfm, start, tried, directions, taught, memory_limit)
+    return RFMSpace(rfm, RFMSetting(rounds, head), tried, directions, taught, memory_limit)
 
 
 def _candidates(paths: list[Path], sweeps: int) -> list[tuple[Path, int]]:
