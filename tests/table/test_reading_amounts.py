@@ -68,6 +68,9 @@ AMOUNTS = {
     "ten thousands": [f"{x:.4f}万" if x > 10 else f"{10_000 * x:.0f}" for x in X],
     "ten thousands of a unit": [f"{x:.4f}만원" if x > 10 else f"{10_000 * x:.0f}원" for x in X],
     "words of two sizes": turns("{1:.6f} mln zł", "{0:.3f} tys. zł"),
+    "millions by two letters": turns("${0:.3f}MM", "${2:.0f}K"),
+    "thousands of euros": turns("{2:.0f} T€", "{0:.3f} Mio. €", "{2:.0f} TEUR"),
+    "debits and credits": [f"{abs(x - 50):.2f} {'H' if x > 50 else 'S'}" for x in X],
     "dozens": [f"{x:.3f} dozen" if k % 2 else f"{12 * x:.2f}" for k, x in enumerate(X)],
 }
 
@@ -93,7 +96,9 @@ def test_amounts_are_the_numbers_that_they_are(case):
 
 
 @pytest.mark.parametrize("road", ["csv", "folder", "object"])
-@pytest.mark.parametrize("case", ["one currency in two ways", "rupees", "percent and shares"])
+@pytest.mark.parametrize(
+    "case", ["one currency in two ways", "rupees", "percent and shares", "debits and credits"]
+)
 def test_amounts_are_read_on_each_road(tmp_path, case, road):
     found = ROADS[road](tmp_path, pd.DataFrame({"x": AMOUNTS[case], "z": Z, "y": X / 30 + Z}))
     assert r_squared(found) > 0.999
@@ -311,6 +316,43 @@ MOMENTS = {
         "date",
     ),
 }
+
+
+def sexagesimal(value: float, mark: str) -> str:
+    seconds = round(abs(value))
+    parts = f"{seconds // 3600:02d}", f"{seconds // 60 % 60:02d}", f"{seconds % 60:02d}"
+    return ("-" if value < 0 else "+") + mark.join(parts)
+
+
+AROUND = 37.0 * np.arange(-300, 300) + 5
+MOMENTS |= {
+    "days of years": (
+        [f"{d:%Y-%j}" for d in pd.date_range("2015-03-01", periods=400)],
+        np.arange(400),
+        "date",
+    ),
+    **{
+        f"degrees around 0 with {mark!r}": (
+            [sexagesimal(v, mark).replace("-", sign) for v in AROUND],
+            AROUND,
+            "duration",
+        )
+        for mark, sign in ((" ", "-"), (":", "−"))
+    },
+}
+
+
+def test_three_digits_behind_each_point_of_money_are_told():
+    cells = pd.Series([f"€{x / 10:.3f}" for x in X[X > 10]])
+    assert (
+        "tells what '.' stands for: 1.234 is taken as 1.234" in plan_column("p", cells).assumption
+    )
+    for others in (cells.str[1:], cells.str[:-1], pd.Series([*cells, "€12.5"])):
+        assert plan_column("p", others).assumption == ""
+
+
+def test_whole_numbers_with_h_and_s_are_no_amounts():
+    assert plan_column("seat", pd.Series([f"{k}{'HS'[k % 2]}" for k in range(90)])).kind == "text"
 
 
 @pytest.mark.parametrize("case", MOMENTS)

@@ -179,7 +179,7 @@ _OF_DAY = re.compile(
 )
 _NAMED = {"midnight": 0.0, "noon": _DAY / 2, "midday": _DAY / 2}
 _LENGTH = re.compile(
-    r"(?:(?P<d>-?\d+) days?,? ?\+?)?(?:(?P<sign>-)?(?P<H>\d+):(?P<M>\d{2})"
+    r"(?:(?P<d>-?\d+) days?,? ?\+?)?(?:(?P<sign>[-+])?(?P<H>\d+):(?P<M>\d{2})"
     r"(?::(?P<S>\d{2}(?:[.,]\d+)?))?)?",
     re.ASCII,
 )
@@ -212,6 +212,8 @@ _AGE, _AGE_OF_MONTHS = (
 )
 _DAYS = {"y": 365.25, "mo": 365.25 / 12, "w": 7.0, "d": 1.0}
 _PARTS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+#: Degrees, or hours, with minutes and seconds, as catalogues of stars have them.
+_SEXAGESIMAL = re.compile(r"[-+]\d{1,3} [0-5]\d [0-5]\d(?:\.\d+)?", re.ASCII)
 #: Minutes and seconds of a lap, or seconds alone.
 _LAP = re.compile(r"(?:(?P<M>\d+):(?=\d{2}))?(?P<S>\d{1,2}[.,]\d+)", re.ASCII)
 
@@ -281,7 +283,8 @@ def durations(
 
 
 def _duration(text: str, months: bool, bare: bool) -> float:
-    text = text.removesuffix(" ago").removesuffix(" old")
+    text = text.replace("−", "-").removesuffix(" ago").removesuffix(" old")
+    text = text.replace(" ", ":") if _SEXAGESIMAL.fullmatch(text) else text
     if months and not np.isnan(age := _age(text, _AGE_OF_MONTHS)):
         return age
     if (lap := _LAP.fullmatch(text)) and (bare or lap["M"]):
@@ -290,7 +293,7 @@ def _duration(text: str, months: bool, bare: bool) -> float:
     groups = {} if m is None else m.groupdict()
     if not any(groups.get(key) for key in (*_DAYS, *"HMS", *_PARTS)):
         return _age(text, _AGE)
-    sign = -1.0 if groups["sign"] else 1.0
+    sign = -1.0 if groups["sign"] == "-" else 1.0
     days = sum(_DAY * float(groups.get(key) or 0) * size for key, size in _DAYS.items())
     seconds = float((groups["S"] or "0").replace(",", "."))
     seconds += sum(float(groups.get(key) or 0) * size for key, size in _PARTS.items())

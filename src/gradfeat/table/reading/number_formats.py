@@ -198,7 +198,7 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
     if any(set(cell.body) & set(SEPARATORS) for cell, _ in numbers):
         votes = {f: sum(n for cell, n in numbers if f.follows(cell.body)) for f in FORMATS}
         best = min(FORMATS, key=lambda f: (-votes[f], f.decimal != (decimals or f.decimal)))
-        other = _other(best, votes)
+        other = _other(best, votes, is_money(unit))
         if other and best.thousands and _in_the_larger([cell for cell, _ in numbers]):
             best, other = other, None
         if _either_decimal(numbers, decimals == EITHER):
@@ -350,13 +350,15 @@ def _of_one_size(numbers: Sequence[tuple[WrittenNumber, int]]) -> bool:
 def _unit(numbers: Sequence[tuple[WrittenNumber, int]]) -> str:
     """The unit that most cells with a unit have; of money it may be some, else most of all.
 
-    Of credits and debits it is that of credits, whose sign is kept; 4dr alone is no -4.
+    Of credits and debits it is that of credits, whose sign is kept; 4dr alone is no -4. Whole
+    numbers with H and S are codes.
     """
     units = Counter[str]()
     for cell, count in numbers:
         units[cell.unit] += count
     bare = units.pop("", 0)
-    if not units:
+    whole = not any({*cell.body} & {*EITHER} for cell, _ in numbers)
+    if not units or (whole and units.keys() == {"H", "S"}):
         return ""
     unit = max(units, key=lambda one: units[one])
     count = sum(n for other, n in units.items() if related(other, unit))
@@ -364,12 +366,13 @@ def _unit(numbers: Sequence[tuple[WrittenNumber, int]]) -> str:
     return "" if not is_money(unit) and count <= bare + sum(units.values()) - count else unit
 
 
-def _other(best: NumberFormat, votes: dict[NumberFormat, int]) -> NumberFormat | None:
-    """Where the comma may be either: what it would be otherwise."""
+def _other(best: NumberFormat, votes: dict[NumberFormat, int], money: bool) -> NumberFormat | None:
+    """Where the comma may be either: what it would be otherwise; of money the point, too."""
     pair = {
         NumberFormat(",", "."): NumberFormat("", ","),
         NumberFormat("", ","): NumberFormat(",", "."),
         NumberFormat(".", ","): NumberFormat(),
+        **({PLAIN: NumberFormat(".", ",")} if money else {}),
     }
     other = pair.get(best)
     return None if other is None or votes[other] < votes[best] else other

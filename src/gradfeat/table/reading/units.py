@@ -23,10 +23,10 @@ FACTORS = {word.replace("_", " "): float(factor) for factor, words in {
 }.items() for word in words.split()}  # fmt: skip
 FACTOR = "|".join(re.escape(word) for word in sorted(FACTORS, key=len, reverse=True))
 #: Such letters behind money alone: 5 m are metres, 5 L litres, and 12.50 Cr are a credit.
-FACTORS |= (FACTORS_OF_MONEY := {"m": 1e6, "L": 1e5, "Cr": 1e7})
+FACTORS |= (FACTORS_OF_MONEY := {"m": 1e6, "MM": 1e6, "L": 1e5, "Cr": 1e7})
 #: Currencies and percent, which may stand before a number.
 SIGNS = (
-    r"(?:US|A|C|HK|NZ|R)?\$|[€£¥฿₠-₿﷼%]"
+    r"(?:US|A|C|HK|NZ|R)?\$|T ?€|T ?EUR|[€£¥฿₠-₿﷼%]"
     "|USD|EUR|GBP|JPY|CHF|INR|CAD|AUD|NZD|CNY|SEK|NOK|DKK|PLN|BRL|HKD|SGD|KRW|MXN|ZAR|CZK|HUF|RUB"
 )
 #: Words for money that stand before an amount.
@@ -109,7 +109,7 @@ _KINDS = (
 )
 #: Names of one currency a line.
 _CURRENCIES = (
-    "€ eur euro", "$ usd us$ dollar ¢=.01 cent=.01", "£ gbp p=.01 pence=.01",
+    "€ eur euro t€=1e3 teur=1e3", "$ usd us$ dollar ¢=.01 cent=.01", "£ gbp p=.01 pence=.01",
     "¥ jpy yen", "₹ inr rs rupee", "a$ aud", "c$ cad",
     "hk$ hkd", "nz$ nzd", "r$ brl", "chf fr sfr", "zł pln", "kč czk", "₩ krw", "₽ rub руб",
     "₺ tl", "₪ ils nis", "฿ thb", "₴ uah",
@@ -129,8 +129,9 @@ TIMES = {
 }  # fmt: skip
 _NUMBERS, _RATES, _OF_TWO = -1, 1000, 10_000
 
-#: Sides of the equator and of Greenwich, behind degrees: those that are below 0 where both are.
-_SIDES = {"S": "N", "W": "E"}
+#: Letters behind numbers that are below 0 where the other stands too: sides of the equator and of
+#: Greenwich, and of accounts the debit beside the credit (Soll, Haben).
+_SIDES = (("S", "N"), ("W", "E"), ("S", "H"))
 
 #: Kind, size, and what is added before.
 _Size = tuple[int, float, float]
@@ -175,6 +176,10 @@ def _size(unit: str) -> _Size | None:
     return (kind, one[1] / other[1], 0.0) if kind and one and other else None
 
 
+def _opposite(unit: str, to: str) -> bool:
+    return (unit, to) in _SIDES or (to, unit) in _SIDES
+
+
 def related(unit: str, to: str) -> bool:
     """Whether two units are of a kind.
 
@@ -182,8 +187,7 @@ def related(unit: str, to: str) -> bool:
     (True, True, False)
     """
     one, other = _size(unit), _size(to)
-    sides = _SIDES.get(unit, unit) == _SIDES.get(to, to)
-    return sides or bool(one and other and one[0] == other[0])
+    return unit == to or _opposite(unit, to) or bool(one and other and one[0] == other[0])
 
 
 def converted(value: float, unit: str, to: str) -> float:
@@ -193,7 +197,7 @@ def converted(value: float, unit: str, to: str) -> float:
     (2000.0, 0.5, 20.0)
     """
     one, other = _size(unit), _size(to)
-    if _SIDES.get(unit) == to or _SIDES.get(to) == unit:
+    if _opposite(unit, to):
         return -value
     if unit == to or one is None or other is None:
         return value
@@ -202,8 +206,9 @@ def converted(value: float, unit: str, to: str) -> float:
 
 def of_credits(units: Sequence[str], unit: str) -> str:
     """The unit, or of debits that of credits, whose sign is kept, as it is north and east."""
-    if _SIDES.get(unit) in units:
-        return _SIDES[unit]
+    for below, above in _SIDES:
+        if unit == below and above in units:
+            return above
     others = [one for one in units if related(one, unit)]
     return next((one for one in others if (s := _size(one)) and s[1] > 0 > _signed(unit)), unit)
 
