@@ -120,7 +120,7 @@ TALK = "The talk Feature learning and limitations of kernels, latent variables"
 LEARNERS = {"method": ["network", "rfm"]}
 FAR = 32
 SINES = {"target": "sines", "n": 1_000}
-CUBIC = {"target": "cubic", "n": 1_000, "r": 1}
+CUBIC = {"d": FAR, "target": "cubic", "n": 1_000, "r": 1}
 
 EACH = {"method": list(NAMES), "d": [4, 8, 16, FAR]}
 
@@ -173,12 +173,7 @@ loss that grows. The kernel pays for d in every function of degree p of all inpu
         " learner of features, by 0.3 or more."
         f" [{TALK}: polynomials; Damian22, Theorem 1]": every(
             *(
-                greater(
-                    "loss",
-                    {"method": "kernel", "d": FAR, **CUBIC},
-                    {"method": name, "d": FAR, **CUBIC},
-                    0.3,
-                )
+                greater("loss", {"method": "kernel", **CUBIC}, {"method": name, **CUBIC}, 0.3)
                 for name in LEARNERS["method"]
             )
         ),

@@ -67,11 +67,9 @@ def differs(
         label = f"{metric} ({described(more)}) - {factor}{metric} ({described(less)})"
         verdict = decided(gap, "mean", label, bound, rule)
         p = _p_of_none(gap)
-        return (
-            verdict
-            if np.isnan(p)
-            else replace(verdict, words=f"{verdict.words}; p = {p:.2g} of none")
-        )
+        if np.isnan(p):
+            return verdict
+        return replace(verdict, words=f"{verdict.words}; p = {p:.2g} of none")
 
     return check
 
