@@ -55,6 +55,20 @@ def test_another_column_is_predicted_on_the_same_features(capsys, tmp_path, sour
     assert "Gradient features for z (regression)" in shown
 
 
+def test_a_table_is_read_from_a_url_too(capsys, tmp_path, source):
+    table = written(other(), tmp_path, "other.csv")
+    words = ("refit", source, table.as_uri(), "--target", "z", "--out", tmp_path / "new.gradfeat")
+    assert gradfeat(capsys, *words).code == 0
+    assert load_table_model(tmp_path / "new.gradfeat").about["data"] == "other.csv"
+
+
+def test_a_pipe_is_no_table(capsys, tmp_path, source):
+    for words in (("refit", source, "-", "--target", "z"), ("predict", source, "-")):
+        ran = gradfeat(capsys, *words, "--out", tmp_path / "new")
+        assert ran.code
+        assert "'-' is a pipe or a device, and tables are read more than" in ran.err
+
+
 def test_rows_that_come_again_are_told(capsys, tmp_path, source):
     twice = pd.concat([other(), other().assign(a=other()["a"] + 1e-7)], ignore_index=True)
     told = " ".join(run(capsys, source, twice, tmp_path).out.split())

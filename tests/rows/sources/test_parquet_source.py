@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from gradfeat.errors import SourceError
+from gradfeat.rows.sources.column_files import ArrowFormat, ParquetFormat
+from gradfeat.rows.sources.open import tables
 from gradfeat.rows.sources.parquet import ParquetTables
 from gradfeat.rows.sources.tables import held
 from gradfeat.table.reading.decide import plan_column
@@ -87,6 +89,23 @@ def test_chunks_are_never_longer_than_piece_rows_and_small_row_groups_are_put_to
         assert len(lengths) == table.count
         assert all(a + b > piece_rows for a, b in pairwise(lengths))
     pd.testing.assert_frame_equal(joined(table), frame)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_small_row_groups_of_a_file_are_read_at_once(tmp_path, monkeypatch, kind):
+    frame, readings = frame_of(), []
+    if kind == "parquet":
+        frame.to_parquet(tmp_path / "a.parquet", row_group_size=1)
+    else:
+        frame.to_feather(tmp_path / "a.feather", chunksize=1)
+    for form in (ParquetFormat, ArrowFormat):
+        batches = form.batches
+        monkeypatch.setattr(
+            form, "batches", lambda *args, f=batches: readings.append(1) or f(*args)
+        )
+    table = tables(tmp_path / f"a.{kind}")
+    pd.testing.assert_frame_equal(joined(table), frame)
+    assert len(readings) == table.count == 1
 
 
 def test_a_large_row_group_is_never_held_as_a_whole(tmp_path):

@@ -323,7 +323,9 @@ def refit(
             help="A model that `gradfeat fit` wrote and that learned features, or its folder."
         ),
     ],
-    data: Annotated[Path, typer.Argument(help="A table with its columns and the new target.")],
+    data: Annotated[
+        str, typer.Argument(help="A table with its columns and the new target; also a URL.")
+    ],
     target: Annotated[str, typer.Option(help="Column to predict now.")],
     out: Annotated[Path, typer.Option(help="Model file to write.")],
     seed: Annotated[int, seeds(help="Of the rows held out.")] = 0,
@@ -337,13 +339,13 @@ def refit(
     strict: Strict = False,
 ) -> None:
     """Keep the features of a model, fit its head to another target, score it on held-out rows."""
-    _refuse_absent(str(data), model)
+    _refuse_absent(data, model)
     from gradfeat.cli.table.models import refit_table
     from gradfeat.rows.sources.text_options import text_options
     from gradfeat.table.request import Request
 
     request = Request(
-        data.name,
+        Path(data).name,
         target,
         seed=seed,
         command=_command(),

@@ -64,11 +64,11 @@ def predict_table(
     _print_reading(console, table, with_places(predictor.unread, table))
 
 
-def refit_table(model: Path, data: Path, request: Request, out: Path, strict: bool) -> None:
+def refit_table(model: Path, data: str, request: Request, out: Path, strict: bool) -> None:
     """Fit the head of a model to another column, write the new model, print its scores."""
     source = load_table_model(model, FEATURES, MODEL)
     file = model_file(model, FEATURES, MODEL)
-    check_output(out, str(data), file)
+    check_output(out, data, file)
     target = request.target
     table = _further(data, source, source.text(request.text, target))
     other = file.with_name(FEATURES)
@@ -89,7 +89,7 @@ def refit_table(model: Path, data: Path, request: Request, out: Path, strict: bo
     console.say(f"Model:  {with_link(out)}")
 
 
-def _further(data: str | Path, model: TableModel, text: TextOptions) -> Tables:
+def _further(data: str, model: TableModel, text: TextOptions) -> Tables:
     """A table for a fitted model: objects of JSON may lack columns that had gaps in training."""
     return tables(data, text=text).with_absent(model.encoder.with_missing)
 

@@ -14,7 +14,6 @@ from typing import Any, final
 from urllib.parse import unquote
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.dataset as ds
@@ -42,9 +41,9 @@ class ColumnFormat(ABC):
 
     @abstractmethod
     def batches(
-        self, file: FoundFile, number: int, rows: int, most: int, columns: Sequence[str]
+        self, file: FoundFile, numbers: Sequence[int], rows: int, most: int, columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        """One group of so many rows, at most `most` at a time."""
+        """Groups of so many rows together, at most `most` at a time."""
 
 
 @final
@@ -67,7 +66,7 @@ class ParquetFormat(ColumnFormat):
         return rows, schema
 
     def batches(
-        self, file: FoundFile, number: int, rows: int, most: int, columns: Sequence[str]
+        self, file: FoundFile, numbers: Sequence[int], rows: int, most: int, columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(
             file.path,
@@ -77,7 +76,7 @@ class ParquetFormat(ColumnFormat):
             pre_buffer=rows <= most,  # whole row groups at once, where they fit in memory
             page_checksum_verification=True,
         ) as parquet:
-            yield from parquet.iter_batches(most, row_groups=[number], columns=[*columns])
+            yield from parquet.iter_batches(most, row_groups=[*numbers], columns=[*columns])
 
 
 @lru_cache(maxsize=8)
@@ -111,15 +110,15 @@ class ArrowFormat(ColumnFormat):
         return tuple(rows), schema
 
     def batches(
-        self, file: FoundFile, number: int, rows: int, most: int, columns: Sequence[str]
+        self, file: FoundFile, numbers: Sequence[int], rows: int, most: int, columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
+        del rows
         with _reader(file, None) as reader:
             wanted = {*columns, *(name.partition(".")[0] for name in columns)}
             fields = [i for i, name in enumerate(reader.schema.names) if name in wanted]
         with _reader(file, fields or [0]) as reader:
-            batch = reader.get_batch(number)
-            for start in range(0, rows, most):
-                yield batch.slice(start, most)
+            for batch in map(reader.get_batch, numbers):
+                yield from (batch.slice(start, most) for start in range(0, len(batch), most))
 
 
 @contextmanager
@@ -331,10 +330,10 @@ def as_type(column: Any, type_: pa.DataType) -> Any:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """One row group of one file, not read yet."""
+    """One row group of one file, or several that follow each other, not read yet."""
 
     file: FoundFile
-    number: int
+    numbers: tuple[int, ...]
     rows: int
     before: int
     keys: tuple[tuple[str, object], ...]
@@ -343,7 +342,7 @@ class RowGroup:
 
     @property
     def name(self) -> str:
-        return f"'{self.file.name}', row group {self.number}"
+        return f"'{self.file.name}', row group {self.numbers[0]}"
 
     def tables(self, schema: pa.Schema, most: int) -> Iterator[pa.Table]:
         """The rows, at most `most` at a time, with the columns and types of `schema`."""
@@ -352,7 +351,7 @@ class RowGroup:
         inside = [name for name in schema.names if name not in given]
         seen = 0
         try:
-            for batch in self.form.batches(self.file, self.number, self.rows, most, inside):
+            for batch in self.form.batches(self.file, self.numbers, self.rows, most, inside):
                 yield _typed(batch, schema, self._given(self.before + seen, len(batch)))
                 seen += len(batch)
         except (pa.ArrowException, OSError) as error:
@@ -381,20 +380,3 @@ def _typed(batch: pa.RecordBatch, schema: pa.Schema, given: Mapping[str, pa.Arra
         as_type(given[f.name] if f.name in given else flat.column(f.name), f.type) for f in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def frames_of(groups: Sequence[RowGroup], schema: pa.Schema, most: int) -> Iterator[pd.DataFrame]:
-    """Consecutive row groups: one chunk together, or one large row group in several."""
-    tables = (table for group in groups for table in group.tables(schema, most))
-    if sum(group.rows for group in groups) <= most:
-        tables = iter([pa.concat_tables(tables)])
-    for table in tables:
-        yield table.to_pandas(ignore_metadata=True)
-
-
-def group_names(first: RowGroup, last: RowGroup) -> str:
-    if first == last:
-        return first.name
-    if first.file == last.file:
-        return f"'{first.file.name}', row groups {first.number} to {last.number}"
-    return f"{first.name} to {last.name}"

@@ -115,9 +115,10 @@ def _files_of(given: str, storage_options: Mapping[str, Any]) -> list[FoundFile]
     try:
         info = fs.info(root)
     except FileNotFoundError as error:
-        raise SourceError(
-            f"there is no file or folder '{given}'{near_names(_last(root), _siblings(fs, root))}"
-        ) from error
+        like = near_names(_last(root), _siblings(fs, root))
+        if given != "-":
+            raise SourceError(f"there is no file or folder '{given}'{like}") from error
+        info = {"type": "other"}
     except (ValueError, IndexError) as error:  # of fsspec, whose URLs with data have a form
         raise SourceError(f"'{given}' is no address: give a file, a folder or a URL.") from error
     except OSError as error:

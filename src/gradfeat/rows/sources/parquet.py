@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from ...errors import SourceError
 from ...wording import checked_piece_rows, expanded_remark, first_and_more
@@ -18,8 +22,6 @@ from .column_files import (
     ParquetFormat,
     RowGroup,
     common_schema,
-    frames_of,
-    group_names,
     read_footers,
 )
 from .files import Paths, find_files
@@ -89,8 +91,8 @@ class ParquetTables(Tables):
 
     def pieces(self) -> Iterator[Piece[pd.DataFrame]]:
         for groups in self._together():
-            read = partial(frames_of, groups, self.schema, self.piece_rows)
-            yield Piece(group_names(groups[0], groups[-1]), read)
+            read = partial(_frames_of, groups, self.schema, self.piece_rows)
+            yield Piece(_group_names(groups[0], groups[-1]), read)
 
     def _together(self) -> Iterator[list[RowGroup]]:
         """The row groups of each piece."""
@@ -111,5 +113,32 @@ class ParquetTables(Tables):
             for number, rows in enumerate(footer.groups):
                 if rows:
                     keys, count = footer.keys, footer.count
-                    yield RowGroup(footer.file, number, rows, before, keys, count, self.form)
+                    yield RowGroup(footer.file, (number,), rows, before, keys, count, self.form)
                 before += rows
+
+
+def _frames_of(groups: Sequence[RowGroup], schema: pa.Schema, most: int) -> Iterator[pd.DataFrame]:
+    """Consecutive row groups: one chunk together, or one large row group in several."""
+    tables = (t for _, run in groupby(groups, lambda one: one.file) for t in _of(run, schema, most))
+    if sum(group.rows for group in groups) <= most:
+        tables = iter([pa.concat_tables(tables)])
+    for table in tables:
+        yield table.to_pandas(ignore_metadata=True)
+
+
+def _of(groups: Iterable[RowGroup], schema: pa.Schema, most: int) -> Iterator[pa.Table]:
+    """Row groups of one file in one reading; where it fails, one by one to name the damaged."""
+    groups = [*groups]
+    numbers, rows = tuple(g.numbers[0] for g in groups), sum(g.rows for g in groups)
+    if len(groups) > 1:
+        with suppress(SourceError):
+            return iter([*replace(groups[0], numbers=numbers, rows=rows).tables(schema, most)])
+    return (table for group in groups for table in group.tables(schema, most))
+
+
+def _group_names(first: RowGroup, last: RowGroup) -> str:
+    if first == last:
+        return first.name
+    if first.file == last.file:
+        return f"'{first.file.name}', row groups {first.numbers[0]} to {last.numbers[0]}"
+    return f"{first.name} to {last.name}"
