@@ -1,21 +1,11 @@
-"""Errors planted by `mutate.py`: the kinds that formulas and simulations of one step invite."""
+"""Errors planted by `mutate.py`: the kinds that formulas and simulations invite; and in fits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-
-@dataclass(frozen=True)
-class Mutation:
-    """`new` in the place of `old`, once, in a file of the package; `tests` should then fail."""
-
-    what: str
-    file: str
-    old: str
-    new: str
-    tests: tuple[str, ...]
-
+from mutation import Mutation
+from mutations_of_fits import MUTATIONS_OF_FITS
 
 GRID = "tests/theory/test_coefficient_grid.py"
 DIRECTION = "tests/theory/test_gradient_direction.py"
@@ -38,6 +28,9 @@ ONLINE = "tests/theory/test_online_sgd.py"
 LAZY = "tests/theory/test_lazy_limit.py"
 COMMITTEE = "tests/theory/test_committee.py"
 SCALES = "tests/catalogue/test_catalogue_time_scales.py"
+RIDGE = "tests/theory/test_ridge_errors.py"
+QUERIES = "tests/catalogue/test_catalogue_shi22_queries.py"
+FIXED = "tests/catalogue/test_catalogue_shi22_bounds.py"
 
 _DIRECTION, _COLUMNS = "theory/gradient_direction.py", "theory/column_gain.py"
 _RIDGE, _FINITE = "theory/ridge_errors.py", "theory/finite_step_errors.py"
@@ -48,6 +41,8 @@ _ONLINE, _COMMITTEE = "theory/online_sgd.py", "theory/committee.py"
 _LAZY = "theory/kernel_flow.py"
 _TIMES = "catalogue/benarous21_times.py"
 _TEACHER = "theory/teacher.py"
+_ASKED, _FIXED = "catalogue/shi22_queries.py", "catalogue/shi22_bounds.py"
+_OUTLIERS = "catalogue/dandi24_outliers.py"
 _SECOND, _ROUNDS = "theory/second_step.py", "theory/rfm_rounds.py"
 _STEP, _TRAINING = "models/step_sizes.py", "catalogue/shared/step_training.py"
 
@@ -82,19 +77,19 @@ MUTATIONS: Final = (
     Mutation("sign of what W0^T a loses", _COLUMNS, "traces.t - q * traces.t**2 * traces.g",
              "traces.t + q * traces.t**2 * traces.g", (LIMIT,)),
     Mutation("power of s in the test error", _RIDGE, "-dq / traces.s**2", "-dq / traces.s",
-             ("tests/theory/test_ridge_errors.py",)),
+             (RIDGE,)),
     Mutation("power of lambda in the training error", _RIDGE, "-(penalty**2) * dq",
-             "-penalty * dq", ("tests/theory/test_ridge_errors.py",)),
+             "-penalty * dq", (RIDGE,)),
     Mutation("an intercept that takes nothing away", _RIDGE,
              "level = teacher.beyond_linear - mean - second, 0.0 if intercept else mean",
              "level = teacher.beyond_linear - mean - second, mean",
-             ("tests/theory/test_ridge_errors.py", GRID)),
+             (RIDGE, GRID)),
     Mutation("features of degree 2 as noise", _FEATURES, "k2 = 2 * m / (", "k2 = 0 * m / (",
-             ("tests/theory/test_ridge_errors.py",)),
+             (RIDGE,)),
     Mutation("half as many functions of degree 2", _FEATURES, "k2 = 2 * m / (", "k2 = 4 * m / (",
-             ("tests/theory/test_ridge_errors.py",)),
+             (RIDGE,)),
     Mutation("the target's degree 2 as noise", _RIDGE, "+ second * traces.s2",
-             "+ second * traces.s", ("tests/theory/test_ridge_errors.py",)),
+             "+ second * traces.s", (RIDGE,)),
     Mutation("twice as many functions of degree 2 after a step", _RESOLVENT,
              "self.phi * (d + 2) / 2", "self.phi * (d + 2)", (FINITE,)),
     Mutation("squares of the step's direction not held", _FINITE, "squared / (d * (d + 2))",
@@ -271,4 +266,60 @@ MUTATIONS: Final = (
              "crossed = 0 * (self.he @ inner @ self.slope.T)", (FINITE,)),
     Mutation("updates of M dropped", "catalogue/rad24_rounds.py", "errors[:, k], 0.5)",
              "errors[:, 0], 0.5)", ("tests/catalogue/test_catalogue_rad24_rounds.py",)),
+    Mutation("oracle that tells the truth within its tolerance", _ASKED,
+             "if abs(chances[A] - 0.5) > tolerance else 0.5", "", (QUERIES,)),
+    Mutation("oracle of half its tolerance", _ASKED, "> tolerance else 0.5",
+             "> tolerance / 2 else 0.5", (QUERIES,)),
+    Mutation("learner of half its tolerance", _ASKED, "<= tolerance]", "<= tolerance / 2]",
+             (QUERIES,)),
+    Mutation("claim on groups of one set for one on groups of many", _ASKED, '{"power": 0.67}',
+             '{"power": 0.0}', (QUERIES,)),
+    Mutation("a quarter of the weights' norm in the bound", _FIXED, "(D, k, p_o, N, B))",
+             "(D, k, p_o, N, B / 4))", (FIXED,)),
+    Mutation("square of the weights' norm", _FIXED, "F.shape[1], float(np.linalg.norm(w))",
+             "F.shape[1], float(w @ w)", (FIXED,)),
+    Mutation("loss on the rows of the fit", _FIXED, "_hinge(F_test @ w, y)",
+             "_hinge(F @ w, train.y[:, 0].numpy())", (FIXED,)),
+    Mutation("fresh rows in place of reused ones", _OUTLIERS, 'X if rows == "reused" else drawn(',
+             "drawn(", (REUSE,)),
+    Mutation("reused rows in place of fresh ones", _OUTLIERS,
+             'X if rows == "reused" else drawn("second", n, d)', "X", (REUSE,)),
+    Mutation("claim on first outliers at small steps", _OUTLIERS,
+             '"largest", {"rows": "reused", **LARGE}', '"largest", {"rows": "fresh", **LARGE}',
+             (REUSE,)),
+    Mutation("phi dropped from the rest of the second gradient", _SECOND, "rest = phi * (square",
+             "rest = (square", (SECOND,)),
+    Mutation("sign of the step dropped from the other rows' part", _SECOND,
+             "math.copysign(1, eta) * slope", "slope", (SECOND,)),
+    Mutation("jumps of the target not looked for", _SECOND, "(0.0, *_jumps(g))", "(0.0,)",
+             (SECOND,)),
+    Mutation("variance for standard deviation of label noise", _SECOND, "+ noise * eps",
+             "+ noise**2 * eps", (SECOND,)),
+    Mutation("rest of a function dropped from the noise", _TEACHER,
+             "max(whole - held.norm_squared(), 0.0)", "0.0", (TEACHER,)),
+    Mutation("square of the noise dropped from a function's", _TEACHER,
+             "math.sqrt(noise**2 + max", "math.sqrt(noise + max", (TEACHER,)),
+    Mutation("function of several directions at a jump taken", _TEACHER,
+             "off > MOST_UNSETTLED * math", "off > 1e9 * math", (TEACHER,)),
+    Mutation("jumps between nodes and ends of a panel missed", "maths/hermite.py",
+             "(off | beyond).any(1)", "off.any(1)", (TEACHER,)),
+    Mutation("power of the part across the overlap", _ONLINE, "across = math.sqrt(1 - m * m)",
+             "across = 1 - m * m", (ONLINE,)),
+    Mutation("target's direction dropped from a step's length", _ONLINE, "(q + v**2)[kept]",
+             "q[kept]", (ONLINE,)),
+    Mutation("factor 1/2 of a step's second moment", _ONLINE, "float(weight[1] @ moved**2)",
+             "float(weight[1] @ moved**2) / 2", (ONLINE,)),
+    Mutation("factor 2 of products beside u", _FINITE, "@ crossed * 2 / (d + 2)",
+             "@ crossed / (d + 2)", (TEACHER, FINITE)),
+    Mutation("root 2 of second derivatives", _FINITE, "turn @ bent @ turn / np.sqrt(2)",
+             "turn @ bent @ turn / 2", (TEACHER, FINITE)),
+    Mutation("products of the target's part beside u dropped", _FINITE,
+             "2 * crossed / (d * (d + 2))", "0 * crossed / (d * (d + 2))", (FINITE,)),
+    Mutation("part along |x|^2 as any other of degree 2", _FINITE, "bulk / linear.phi) - products",
+             "bulk / second.phi) - products", (FINITE, TEACHER)),
+    Mutation("factor 2 of the trace of degree 2", _RIDGE, "trace**2 / (2 * traces.inputs)",
+             "trace**2 / traces.inputs", (RIDGE,)),
+    Mutation("degree 2 left in the rest", _RIDGE, "teacher.beyond_linear - mean - second,",
+             "teacher.beyond_linear - mean,", (RIDGE,)),
+    *MUTATIONS_OF_FITS,
 )  # fmt: skip

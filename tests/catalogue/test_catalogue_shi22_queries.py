@@ -44,6 +44,27 @@ def test_one_set_a_query_takes_any_tolerance_below_a_half(tolerance, learns):
     assert (guesses == list(range(20))) is learns
 
 
+@pytest.mark.parametrize(
+    ("A", "tolerance", "left"),
+    [
+        (0, 0.15, [0, 1]),  # the oracle says .7: .6 is within the tolerance of it, .5 is not
+        (0, 0.25, [0, 1, 2]),  # it says 1/2, which is within the tolerance of all three
+        (1, 0.15, [1, 2]),  # it says 1/2, not .6, of which .7 would be within the tolerance
+        (1, 0.09, [1]),
+        (2, 0.15, [1, 2]),
+        (2, 0.05, [2]),
+    ],
+)
+def test_the_oracle_says_one_half_wherever_its_tolerance_allows_and_the_truth_elsewhere(
+    A, tolerance, left
+):
+    """Of three sets with chances .7, .6 and .5, the ones that one reply leaves."""
+    group = np.array([0])
+    queries = Queries(3, np.array([1, 2, 4]), {group.tobytes(): np.array([0.7, 0.6, 0.5])})
+    found = queries._left(group, np.arange(3), tolerance, A)
+    assert found.tolist() == left
+
+
 def test_queries_end_where_one_set_is_left():
     queries = Queries(6, subsets_of(6, 3))
     groups = [np.array([i]) for i in range(20)]
@@ -62,7 +83,9 @@ def test_each_claim_fails_where_its_number_is_wrong():
         {"D": D, "power": p, "k": 3, "hidden": 30, "seed": s}
         for D, p, s in product([6, 8], [0.0, 0.67], range(3))
     ]
-    right = pd.DataFrame(cells).assign(over_bound=5.0, share_asked=0.95)
+    right = pd.DataFrame(cells).assign(share_asked=0.2, over_bound=12.0)
+    right.loc[right["power"] == 0.0, "share_asked"] = 0.95  # each claim in its own cells alone
+    right.loc[right["power"] == 0.67, "over_bound"] = 5.0
     right["over_bound"] += 1e-3 * right["seed"]
     assert [v.outcome for _, v in judge(EXPERIMENT, right)] == ["holds"] * 3
     for place, metric, wrong in (

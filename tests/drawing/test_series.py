@@ -8,9 +8,10 @@ from matplotlib.figure import Figure
 from pandas import DataFrame
 from scipy.stats import t
 
+from catalogue.figure_faults import overlaps, shown
 from gradfeat.catalogue.shared.curves import metric_series
 from gradfeat.drawing import style
-from gradfeat.drawing.panels import caption, panels, shared_key
+from gradfeat.drawing.panels import caption, finished, panels, shared_key
 from gradfeat.drawing.series import Series, level, line, points, summary
 from gradfeat.maths.interval_ends import interval_ends
 
@@ -164,3 +165,27 @@ def test_a_number_and_its_percent_sign_stay_on_one_line():
     for letters in range(60, 80):
         caption(figure, "w" * letters + " with 95 % intervals")
         assert "95\xa0%" in figure.get_supxlabel()
+
+
+@pytest.mark.parametrize("levels", [[1.0, 2.0], [1.0, 1.0], [1.0, 1.5, 2.0], [1.0, 40.0, 41.0]])
+@pytest.mark.parametrize("below", [True, False])
+def test_names_of_levels_that_lie_close_do_not_meet(levels, below):
+    """As where two seeds have intervals 40 times as long as what the levels differ by."""
+    _, (ax,) = panels(1)
+    ax.set_ylim(-50, 100)
+    for y in levels:
+        level(ax, y, f"level {y:g}", below=below)
+    drawn = finished([ax], "Levels.")
+    assert overlaps(shown(drawn)) == []
+    places = {words: box.y0 for words, box in shown(drawn) if words.startswith("level")}
+    assert len(places) == len({*levels})
+    assert [*places.values()] == sorted(places.values())
+
+
+def test_names_of_levels_that_lie_apart_stay_where_they_are():
+    _, (ax,) = panels(1)
+    ax.set_ylim(0, 3)
+    for y in (1.0, 2.0):
+        level(ax, y, f"level {y:g}", below=True)
+    finished([ax], "Levels.")
+    assert {text.get_verticalalignment() for text in ax.texts} == {"top"}

@@ -30,7 +30,13 @@ from gradfeat.estimators.checks import (
 from gradfeat.estimators.scaled import Standardiser
 from gradfeat.estimators.training import distinct_rows, in_memory_training, ranks, row_hashes
 from gradfeat.maths.blocks import Block
-from gradfeat.models.search.calibration import Calibration, fit_calibration
+from gradfeat.models.search.calibration import (
+    Calibration,
+    calibrated_loss,
+    fit_calibration,
+    logit_share,
+    two_sided,
+)
 from gradfeat.models.search.search import (
     FAST,
     Effort,
@@ -346,6 +352,19 @@ def test_calibration_recovers_the_scale_that_made_the_labels() -> None:
     assert np.log(fit_calibration(f, labels, np.ones(20_000)).scale / 3) == pytest.approx(
         0, abs=0.05
     )
+
+
+def test_a_decision_of_two_classes_is_for_the_second_one() -> None:
+    """f is the log of the odds: calibrated on itself, (-f, f)/2 has the loss of these odds."""
+    rng = np.random.default_rng(0)
+    f = rng.normal(size=(20_000, 1)) * 2
+    labels = (rng.random(20_000) < 1 / (1 + np.exp(-f[:, 0]))).astype(int)
+    odds = np.log1p(np.exp(np.where(labels == 1, -f[:, 0], f[:, 0]))).mean()
+    loss, scale = calibrated_loss(two_sided(f), labels, np.ones(20_000))
+    assert loss == pytest.approx(odds, abs=1e-3)  # three parameters of 20,000 rows
+    assert scale == pytest.approx(logit_share(1), rel=0.06)  # its standard error is .01
+    three = rng.normal(size=(3, 3))
+    assert (two_sided(three) == three).all()
 
 
 def test_calibration_of_separated_classes_stays_finite() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from gradfeat import compare
 from gradfeat.table.methods import METHODS
-from gradfeat.table.results import MethodResult
+from gradfeat.table.results import Interval, MethodResult
 from gradfeat.table.scores import FEWEST_TEST_ROWS, Drawn
-from gradfeat.table.verdict import verdict
+from gradfeat.table.verdict import SMALLEST, below_chance, beyond_chance, verdict
 
 NOISE = np.random.default_rng(0).normal(scale=0.1, size=400)
 
@@ -82,6 +84,33 @@ def test_where_no_method_is_beyond_chance_features_have_nothing_to_help_with():
     assert found is not None
     assert found.answer == "unclear"
     assert "do not decide" in found.sentence
+
+
+def test_on_noise_a_comparison_leaves_open_what_features_do():
+    """They make less difference than is worth naming, and nothing is there to make one with."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(1_600, 5)), columns=[*"abcde"])
+    frame["y"] = rng.standard_t(5, 1_600)
+    asked = {"time": 1.0, "methods": ["linear", "gradient-features"]}
+    found = compare(frame, "y", **asked).results.verdict
+    assert found is not None
+    assert found.answer == "unclear"
+    assert max(-found.difference.low, found.difference.high) < SMALLEST
+
+
+@pytest.mark.parametrize(("score", "chance"), [("R2", 0.0), ("AUC", 0.5), ("accuracy", 0.6)])
+def test_a_score_is_beyond_chance_where_all_of_its_interval_is(score, chance):
+    """Of a constant R2 is 0, the area 1/2 and the accuracy the share of the largest class."""
+    y = np.repeat([0.0, 1.0], [60, 40])
+    others = {} if score == "R2" else {"accuracy": Interval(chance, 0.5, 0.7)}
+    for low, high, above, under in ((0.01, 0.2, True, False), (-0.01, 0.2, False, False)):
+        scores = others | {score: Interval(chance + 0.1, chance + low, chance + high)}
+        assert beyond_chance(y, scores) is above
+        assert below_chance(y, scores) is under
+    if score != "AUC":
+        scores = {score: Interval(chance - 0.1, chance - 0.2, chance - 0.01)}
+        assert below_chance(y, scores)
+        assert not beyond_chance(y, scores)
 
 
 def test_one_family_alone_has_no_verdict():

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Final, cast
 
-from gradfeat.drawing import style
+from gradfeat.drawing import series, style
 from gradfeat.maths.files import replace_file
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def finished(axes: Sequence[Axes], text: str) -> Figure:
     figure = cast("Figure", axes[0].figure)
     shared_key(figure, axes)
     caption(figure, text)
+    series.keep_levels_apart(figure, axes)
     return figure
 
 

@@ -20,7 +20,10 @@ from gradfeat.maths.interval_ends import interval_ends
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import ErrorbarContainer
+    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
     from pandas import DataFrame
 
 
@@ -70,6 +73,10 @@ def _check_columns(table: DataFrame, names: list[str]) -> None:
         if name not in table.columns:
             there = ", ".join(map(str, table.columns))
             raise ValueError(f"The table has no column '{name}'; name one of these: {there}.")
+
+
+#: Names of levels among the texts of axes, and points between a name and its line.
+_LEVEL, _OFF = "_level", 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +143,38 @@ def level(ax: Axes, y: float, text: str, *, below: bool = False) -> Line2D:
 
     drawn = ax.axhline(y, color=style.QUIET, linewidth=0.9, linestyle=style.DASHES, zorder=1.5)
     ax.annotate(
-        text, (1, y), (-3, -2.5 if below else 2.5), xycoords=ax.get_yaxis_transform(),
+        text, (1, y), (-3, -_OFF if below else _OFF), xycoords=ax.get_yaxis_transform(),
         textcoords="offset points", ha="right", va="top" if below else "bottom",
-        fontsize=style.SMALL, color=style.QUIET,
+        fontsize=style.SMALL, color=style.QUIET, label=_LEVEL,
         path_effects=[withStroke(linewidth=2.5, foreground="white")],
     )  # fmt: skip
     return drawn
+
+
+def keep_levels_apart(figure: Figure, axes: Sequence[Axes]) -> None:
+    """Where names of levels would meet, the upper one goes above its line, or above the other name.
+
+    To be called when all is drawn: what meets depends on the limits, which intervals over few seeds
+    make wide.
+    """
+    named = [[text for text in ax.texts if text.get_label() == _LEVEL] for ax in axes]
+    if not any(len(texts) > 1 for texts in named):
+        return
+    figure.draw_without_rendering()
+    off = _OFF * figure.dpi / 72
+    for texts in named:
+        top = -np.inf
+        for box, text in sorted(((t.get_window_extent(), t) for t in texts), key=_lower_end):
+            if box.y0 < top:
+                under = text.get_verticalalignment() == "top"
+                line = box.y1 + off if under else box.y0 - off
+                bottom = max(line + off, top)
+                text.set_verticalalignment("bottom")
+                text.set_position((-3, _OFF * (bottom - line) / off))
+                top = bottom + box.height
+            else:
+                top = box.y1
+
+
+def _lower_end(placed: tuple[Bbox, Text]) -> float:
+    return placed[0].y0
