@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import log_softmax
+from sklearn.base import clone
 
 from gradfeat.estimators import (
     KernelClassifier,
     KernelRegressor,
     LinearClassifier,
     RandomFeaturesClassifier,
+    RFMClassifier,
 )
 from gradfeat.estimators.checks import (
     check_choice,
@@ -487,3 +489,24 @@ def test_one_weight_for_all_rows_is_none():
     X = np.random.default_rng(0).standard_normal((40, 2))
     fits = [KernelRegressor(search=None).fit(X, X[:, 0], sample_weight=w) for w in (None, 1.0)]
     assert np.array_equal(fits[0].predict(X), fits[1].predict(X))
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("estimator", [KernelClassifier(), LinearClassifier()])
+def test_a_class_of_weight_0_has_probability_0(estimator, K):
+    y = np.repeat(np.arange(3), 40) % K
+    X = np.random.default_rng(0).normal(size=(120, 2)) + y[:, None]
+    model = clone(estimator).fit(X, y, sample_weight=np.where(y == K - 1, 0.0, 1.0))
+    P = model.predict_proba(X)
+    assert (P[:, K - 1] == 0).all()
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    assert (P[:, :-1].max(axis=0) > 0.5).all()
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_so_has_one_of_class_weight_0(streamed):
+    y = np.repeat(np.arange(3.0), 40)
+    X = np.random.default_rng(0).normal(size=(120, 2)) + y[:, None]
+    model = RFMClassifier(class_weight={2: 0.0})
+    model = model.fit(from_arrays(X, y)) if streamed else model.fit(X, y)
+    assert (model.predict_proba(X)[:, 2] == 0).all()

@@ -134,3 +134,13 @@ def test_losses_are_of_probabilities_where_nearly_all_rows_are_predicted_as_one_
     rise = log_loss(rare, model.predict_proba(shuffled[["a", "b"]])) - log_loss(rare, P)
     assert found["column"][0] == "a"
     assert 0.5 < found["loss"][0] / rise < 2
+
+
+@pytest.mark.parametrize("rows", [2, 9])
+def test_few_rows_have_no_interval(rows):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    model = Ridge(1e-6).fit(X, X[:, 0])
+    found = gradfeat.importances(model, X[:rows], X[:rows, 0])
+    assert found["loss"][0] > 0
+    assert found[["low", "high"]].isna().all(axis=None)
+    assert gradfeat.importances(model, X[:10], X[:10, 0])[["low", "high"]].notna().all(axis=None)

@@ -64,13 +64,15 @@ class FeatureClassifier(ClassifierMixin, FeatureModel, ABC):
         return len(self.classes_) > 1
 
     def _calibrate(self, held: tuple[Tensor, Tensor, Tensor] | None) -> None:
-        self._calibration = Calibration.none(len(self.classes_))
+        found = Calibration.none(len(self.classes_))
+        absent = two_sided(self._outputs.mean[None])[0] <= -1  # all codes of a class are -1
+        self._calibration = found.without(absent) if len(self.classes_) > 1 else found
         if held is None or len(self.classes_) == 1:
             return
         decisions, codes, w = (t.double().cpu().numpy() for t in held)
         decisions, codes = self._outputs.inverse(decisions), self._outputs.inverse(codes)
         labels = two_sided(codes).argmax(axis=1)
-        self._calibration = fit_calibration(two_sided(decisions), labels, w)
+        self._calibration = fit_calibration(two_sided(decisions), labels, w).without(absent)
 
     def _function(self) -> ClassProbabilities:
         return ClassProbabilities(self._scaled_predictor(), self._calibration, self.classes_)

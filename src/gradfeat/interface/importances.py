@@ -29,11 +29,11 @@ def importances(
 ) -> pd.DataFrame:
     """What a fitted model of any library loses where a column of these rows is shuffled.
 
-    The fall of the ``score``, with a 95 % interval (bootstrap over rows): a row a column, largest
-    first. It is R2, or of a classifier the accuracy; the rise of the log-loss where nearly all rows
-    are predicted as one class and the model gives probabilities. Columns that are correlated by .9
-    or more are shuffled together: they share a ``group`` and a ``loss``. Give rows that the model
-    was not fitted to.
+    The fall of the ``score``, with a 95 % interval (bootstrap over rows; none of fewer than ten,
+    which cannot tell): a row a column, largest first. It is R2, or of a classifier the accuracy;
+    the rise of the log-loss where nearly all rows are predicted as one class and the model gives
+    probabilities. Columns that are correlated by .9 or more are shuffled together: they share a
+    ``group`` and a ``loss``. Give rows that the model was not fitted to.
 
     Parameters
     ----------

@@ -13,8 +13,15 @@ from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
 
 from gradfeat.maths.streams import numpy_stream
-from gradfeat.table.results import ColumnGroup, ColumnLoss, Importances
-from gradfeat.table.scores import LEAST_PROBABILITY, Units, interval, of_equal, resamples
+from gradfeat.table.results import ColumnGroup, ColumnLoss, Importances, Interval
+from gradfeat.table.scores import (
+    FEWEST_TEST_ROWS,
+    LEAST_PROBABILITY,
+    Units,
+    interval,
+    of_equal,
+    resamples,
+)
 from gradfeat.table.split import number_of, numbered
 
 Floats = NDArray[np.float64]
@@ -234,7 +241,12 @@ def _resampled(rows: HeldRows, gaps: Floats, seed: int) -> tuple[Floats, Floats]
 
 
 def _loss(rows: HeldRows, block: ColumnBlock, gap: float, draws: Floats) -> ColumnLoss:
-    """With its interval; where no row's answer changes, of how often one may elsewhere."""
+    """With its interval; where no row's answer changes, of how often one may elsewhere.
+
+    Without ends where there are few units: all resamples of two rows may say the same.
+    """
+    if rows.drawn < FEWEST_TEST_ROWS:
+        return ColumnLoss(block.columns, Interval(float(gap), np.nan, np.nan), block.rest)
     found = interval(float(gap), draws, rows.drawn)
     found = of_equal(found, rows.drawn) if rows.score == "accuracy" else found
     return ColumnLoss(block.columns, found, block.rest)

@@ -12,6 +12,9 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 from torch import Tensor
 
+#: A logarithm whose exponential is 0.
+_NEVER = -1e6
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -23,6 +26,10 @@ class Calibration:
     @classmethod
     def none(cls, K: int) -> Calibration:
         return cls(1.0, (0.0,) * K)
+
+    def without(self, absent: NDArray[np.bool_]) -> Calibration:
+        """With probability 0 of classes (K,) of which no row has a positive weight."""
+        return Calibration(self.scale, tuple(np.where(absent, _NEVER, self.shift).tolist()))
 
     def __call__(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Of decisions beyond floating-point numbers nan, which is refused row by row."""
