@@ -155,7 +155,7 @@ ones.""",
         ),
         "Reused rows write a shorter first direction: from (.34, .42) its singular value is .75 to"
         " .87 of that on fresh rows (.81 by theory)."
-        " [gradfeat.theory.second_step, derived here]": ratio(
+        " [gradfeat.theory.second_step, derived here; after Dandi et al. 2024]": ratio(
             "largest", {"rows": "reused", **LARGE}, {"rows": "fresh", **LARGE}, *SHORTER
         ),
     },
