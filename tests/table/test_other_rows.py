@@ -207,6 +207,19 @@ def test_numbers_near_the_largest_are_no_statistics_and_warn_of_nothing(recwarn)
     assert not recwarn.list
 
 
+@pytest.mark.parametrize("road", ["held", "stream"])
+def test_files_of_loggers_are_their_measurements(tmp_path, road):
+    times = pd.date_range("2021-05-01", periods=N, freq="h").strftime("%Y-%m-%d %H:%M:%S")
+    rows = pd.DataFrame({"TIMESTAMP": times, "RECORD": range(N), "x": X, "y": Y})
+    about = '"TOA5","CR1000","CR1000","12345","CR1000.Std.31","CPU:p.CR1","54321","Table1"'
+    names, *lines = rows.to_csv(index=False).splitlines()
+    units = ['"TS","RN","Deg C","meters/second"', '"","","Avg","Avg"']
+    found = found_in(tmp_path / "t.dat", "\n".join([about, names, *units, *lines]), road)
+    assert found.n_rows == N
+    assert [note.kind for note in found.columns] == ["date", "number", "number"]
+    assert "line 3 ('RN' in 'RECORD') is a row of units or names" in " ".join(found.remarks)
+
+
 def in_groups(sizes, label, *, below=False, quarters=False):
     """Rows in groups of such sizes, each group with its sum, and with those of four groups."""
     rng, rows, four = np.random.default_rng(1), [], []

@@ -134,6 +134,10 @@ def _refuse_open(
 #: Lines before the header at most.
 _MOST_TITLES = 20
 
+#: What files of loggers (Campbell Scientific) begin with: a line about the logger, the names, and
+#: two lines of units and of how values came about.
+_LOGGER = "TOA5"
+
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:[.,]\d*)*|[.,]\d+)(?:[eE][+-]?\d+)?\s*")
 _WHOLE = re.compile(r"\s*\d+\s*")
 _GAPS = frozenset({"", "?", "-", ".", "*", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"})
@@ -146,7 +150,12 @@ def titles(rows: list[Fields], wanted: Sequence[str] = ()) -> int:
     """Records above a header: of another width than all that follow it, or without a name.
 
     `wanted`: columns that are asked for, of which the header has the first one.
+
+    >>> titles([["TOA5", "logger"], ["TIMESTAMP", "t"], ["TS", "degC"], ["2021-05-01", "3.5"]])
+    1
     """
+    if rows[0][:1] == [_LOGGER]:
+        return 1
     if above := _above_wanted(rows, wanted):
         return above
     widths = [len(row) for row in rows]
