@@ -61,7 +61,7 @@ MUTATIONS_OF_FITS: Final = (
              "level = (1 + math.erf(z / math.sqrt(2))) / 2",
              "level = (1 + math.erf(z / 2 / math.sqrt(2))) / 2", (CLAIMS,)),
     Mutation("copies of a row held out together", "maths/streams.py", "np.where(copy > 0,",
-             "np.where(copy > len(h),", (CODING,)),
+             "np.where(copy > len(h),", ("tests/maths/test_streams.py",)),
     Mutation("copies of a row held out together where rows stream", "rows/rows.py",
              "torch.where(self.hashes[place] == h, self.drawn[place], alone)", "alone", (PASSES,)),
     Mutation("copies of a row are one to a search", "estimators/training.py",

@@ -1,11 +1,11 @@
-"""Named streams repeat, differ by name and seed, and leave global generators alone."""
+"""Named streams repeat and leave global generators alone; hashes of copies lie apart."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 
-from gradfeat.maths.streams import numpy_stream, stream, unit_draws
+from gradfeat.maths.streams import copies_apart, numpy_stream, stream, unit_draws
 
 
 def test_same_name_repeats_whatever_else_was_drawn():
@@ -49,3 +49,19 @@ def test_rows_in_time_are_all_moved_along():
     moved = drawn.orders[torch.tensor(time).argsort()]
     rows = torch.tensor(time).argsort().tolist()
     assert {tuple(c) for c in moved.T.tolist()} == {tuple(rows[k:] + rows[:k]) for k in range(1, 5)}
+
+
+def test_copies_of_a_row_have_hashes_of_their_own_that_lie_apart():
+    """25 rows of 40 copies: a quarter of all hashes has a quarter of each row's.
+
+    Hypergeometric, standard deviation 2.7: five of these in 25 rows are p = 1e-5.
+    """
+    h = np.random.default_rng(0).integers(0, 2**63, 25)
+    row = np.random.default_rng(1).permutation(1_000) % 25
+    found = copies_apart(h[row])
+    assert len(np.unique(found)) == 1_000
+    first = np.unique(row, return_index=True)[1]
+    assert (found[first] == h).all()
+    of_each = np.bincount(row[np.argsort(found)[:250]], minlength=25)
+    assert (np.abs(of_each - 10) < 5 * 2.7).all()
+    assert (of_each > 0).all()
