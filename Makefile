@@ -1,7 +1,8 @@
 # gradfeat: `make demo` shows it at work, `make test` tests it, `make check` is the whole gate.
 # Everything is installed into .venv, once; nothing outside this folder is touched.
 # One thread a test process, and where a test asks for more they sleep while they wait instead of
-# turning round; SCIPY_ARRAY_API=1 lets scikit-learn check torch and array-API inputs.
+# turning round; SCIPY_ARRAY_API=1 lets scikit-learn check torch and array-API inputs. What Python
+# compiles is kept, also where the system says otherwise: every process would compile all of it anew.
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -9,7 +10,7 @@ NEWEST := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c '$(NEWEST)' 2>/dev/null && echo $$p && break; done)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive SCIPY_ARRAY_API=1 \
+PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive SCIPY_ARRAY_API=1 PYTHONDONTWRITEBYTECODE= \
 	$(BIN)/python -m pytest -n 2
 
 .PHONY: help demo test test-all lint types layers check journeys docs commands results explorer package mutate hostile bench \

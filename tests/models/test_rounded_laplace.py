@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gradfeat.models.base import Kernel
 from gradfeat.models.fewer_centres import CHANGE
+from gradfeat.models.kernels import generalised_laplace
 from gradfeat.models.kernels.generalised_laplace import GeneralisedLaplace, RoundedLaplace
 from gradfeat.models.kernels.radial import Gaussian
 from gradfeat.models.local_machines import LocalMachines, LocalRidge
@@ -146,3 +147,15 @@ def test_leaves_are_on_the_grid_of_the_first_machine():
     assert isinstance(f.kernel, RoundedLaplace)
     assert f.kernel == f.base.kernel
     torch.testing.assert_close(f.kernel.on_grid(f.Z), f.Z, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("n", [1, 3, 4])
+def test_rows_in_parts_are_those_of_one_call(n, monkeypatch):
+    """A matrix is filled by as many rows at a time as the cache holds, whatever memory is given."""
+    _, k, Z = rounding(21, 4, torch.float32)
+    X = 1.1 * Z
+    whole = k(X, Z)
+    monkeypatch.setattr(generalised_laplace, "IN_CACHE", n * len(Z) + 1)
+    values, room = k.between(X, Z), torch.empty(2 * len(X) * len(Z))
+    assert torch.equal(values(slice(5, 18), room), whole[5:18])
+    assert torch.equal(values(slice(0, 21), None), whole)

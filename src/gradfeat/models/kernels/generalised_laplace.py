@@ -287,8 +287,7 @@ class _Minkowski(Kernel):
         return {"name": "GeneralisedLaplace", **asdict(self)}
 
 
-#: Whole numbers of 16 bits, and those below 0.
-NUMBERS, HALF = 2**16, 2**15
+NUMBERS, IN_CACHE = 2**16, 13 * 2**14
 
 
 @final
@@ -361,19 +360,21 @@ class RoundedLaplace(Kernel):
 
     def between(self, X: Tensor, Z: Tensor) -> KernelRows:
         (x, own, far), (z, other, share) = self._codes(X), self._codes(Z)
-        x, z, own, rate = x[:, :, None], z.unbind(), own + HALF, self._step / self.bandwidth
+        x, own, rate = x[:, :, None], own[:, None], self._step / self.bandwidth
+        height = max(1, min(len(X), IN_CACHE // max(1, len(Z))))
+        both = own.new_empty(2, height, len(Z))  # they stay in the cache
 
         def values(rows: slice, room: Tensor | None) -> Tensor:
-            each = x[:, rows].unbind()
-            shape, entries = (len(each[0]), len(Z)), len(each[0]) * len(Z)
-            room = X.new_empty(2 * entries) if room is None else room
-            K = room[:entries].view(shape)
-            D, beside = room[entries : 2 * entries].view(torch.int16)[: 2 * entries].view(2, *shape)
-            torch.maximum(each[0], z[0], out=D)
-            for k in range(1, len(each)):
-                D.add_(torch.maximum(each[k], z[k], out=beside))
-            D.sub_(own[rows, None]).sub_(other)
-            K = decay(K.copy_(D).add_(HALF), rate, out=K)
+            few, total = x[:, rows], own[rows]
+            K = as_matrix(room, len(total), len(Z))
+            K = X.new_empty(len(total), len(Z)) if K is None else K
+            for part in slices(len(K), height):
+                D, beside = both[:, : part.stop - part.start]
+                torch.maximum(few[0, part], z[0], out=D)
+                for a, b in zip(few[1:, part], z[1:], strict=True):
+                    D.add_(torch.maximum(a, b, out=beside))
+                K[part] = D.sub_(total[part]).sub_(other).view(torch.uint16)
+            K = decay(K, rate, out=K)
             if far is not None and share is not None:
                 return K.mul_(torch.outer(far[rows], share))
             K = K if far is None else K.mul_(far[rows, None])
