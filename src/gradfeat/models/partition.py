@@ -75,8 +75,7 @@ class Partition:
     ) -> tuple[LeafShare, LeafShare]:
         v = self.directions[node].to(X)
         u = (X[part.rows] @ v - float(self.thresholds[node])) / float(self.widths[node])
-        z = ((u + 1) / 2).clamp(0, 1)
-        q = z.square() * (3 - 2 * z)
+        z, q = _right(u)
         steep = torch.outer(3 * z * (1 - z) / float(self.widths[node]), v)
 
         def half(leaf: int, share: Tensor, slope: Tensor) -> LeafShare:
@@ -86,6 +85,12 @@ class Partition:
             return LeafShare(leaf, part.rows[kept], parent * share[kept], slope)
 
         return half(part.leaf, 1 - q, -steep), half(second, q, steep)
+
+
+def _right(u: Tensor) -> tuple[Tensor, Tensor]:
+    """z and the share q that goes right, of distances to the threshold in half-widths."""
+    z = ((u + 1) / 2).clamp(0, 1)
+    return z, z.square() * (3 - 2 * z)
 
 
 def cut_rows(
@@ -107,11 +112,12 @@ def cut_rows(
             found.append(rows)
             return 1
         v, t, h = cut
-        place, u = len(nodes), X[rows].double() @ v
+        # Borders pass through rows: their shares are asked, which round as those of a prediction.
+        place, (_, q) = len(nodes), _right((X[rows].double() @ v - t) / h)
         nodes.append((v, t, h, 0))
-        first = go(rows[u < t + h], wanted // 2)
+        first = go(rows[q < 1], wanted // 2)
         nodes[place] = (v, t, h, first)
-        return first + go(rows[u > t - h], wanted - wanted // 2)
+        return first + go(rows[q > 0], wanted - wanted // 2)
 
     go(torch.arange(len(X), device=X.device), leaves)
     if not nodes:
