@@ -53,6 +53,8 @@ MIXED = {
         [f"{x / 10:.3f}M" if x > 10 else f"{100 * x:.1f}K" for x in X],
         "number",
     ),
+    "small letters": ([f"{x / 10:.3f}m" if x > 10 else f"{100 * x:.1f}k" for x in X], "number"),
+    "powers behind a blank": ([f"{x:.3e}".replace("e", " E") for x in X], "number"),
     "kilometres beside metres": (
         [f"{x / 10:.3f} km" if x > 10 else f"{100 * x:.0f} m" for x in X],
         "number",
@@ -118,6 +120,32 @@ def test_a_limit_beside_numbers_is_that_number_and_told(last):
     assert np.allclose(found.parts[""], np.minimum(X.round(), 90), atol=0.01)
     assert not found.unread
     assert f"{last!r} is taken as 90" in plan.assumption
+
+
+@pytest.mark.parametrize("word", ["not tested", "Free", "Varies with device"])
+@pytest.mark.parametrize("road", ["csv", "folder", "object"])
+def test_one_word_beside_many_numbers_says_that_there_is_none(tmp_path, word, road):
+    cells = [word if k % 3 == 0 else f"${x:.2f}" for k, x in enumerate(X)]
+    shown = np.where(np.arange(N) % 3, X / 30, 0)
+    found = ROADS[road](tmp_path, pd.DataFrame({"x": cells, "z": Z, "y": shown + Z}))
+    assert [note.kind for note in found.columns] == ["number", "number"]
+    assert r_squared(found) > 0.999
+    assert [(one.example, one.cells) for one in found.unread] == [(word, N // 3)]
+
+
+def test_two_words_or_few_numbers_are_levels_or_text():
+    words = pd.Series([("free", "sold")[k % 2] if k % 3 else f"{x:.2f}" for k, x in enumerate(X)])
+    assert plan_column("x", words).kind == "text"
+    few = pd.Series(["none yet" if k % 3 == 0 else f"{x / 10:.0f}.5" for k, x in enumerate(X)])
+    assert plan_column("x", few).kind == "category"
+
+
+def test_ranges_beside_whole_numbers_are_missing_and_told():
+    size = [f"{2000 + 20 * x:.0f}" for x in X]
+    size = [f"{2050 + k} - {2200 + k}" if k % 25 == 3 else s for k, s in enumerate(size)]
+    plan = plan_column("x", pd.Series(size))
+    assert plan.kind == "number"
+    assert [one.cells for one in plan.encode(pd.Series(size)).unread] == [10]
 
 
 @pytest.mark.parametrize("last", ["3+", "3 or more", "over 2"])

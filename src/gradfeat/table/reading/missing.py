@@ -18,7 +18,7 @@ from gradfeat.rows.sources.text_options import TextOptions
 from gradfeat.table.leaks import names_of
 from gradfeat.table.reading.number_cells import is_marker
 from gradfeat.table.reading.number_formats import ONE_STRAY_IN, NumberFormat
-from gradfeat.table.reading.plan import Floats, as_text
+from gradfeat.table.reading.plan import Floats, as_text, has_digits
 from gradfeat.table.results import ColumnNote
 from gradfeat.wording import listed, listing, near_names, percent
 
@@ -184,7 +184,8 @@ class DistinctTexts:
         """Whether the texts are what gives `values` (k,), but for a few strays.
 
         Markers of missing values aside, at most one cell in ten is a stray (a single one where
-        there are at least four cells), and there are two values.
+        there are at least four cells), and there are two values. One word beside many values is
+        no stray but says that there is none, as `not tested` and `Free` do, in up to half of all.
         """
         strays = self.strays(values)
         known = sum(n for n, value in zip(self.counts, values, strict=True) if not np.isnan(value))
@@ -193,6 +194,8 @@ class DistinctTexts:
             or (sum(strays.values()) == 1 and known + 1 >= _FEWEST_WITH_STRAY)
         )
         distinct = len(np.unique(values[~np.isnan(values)]))
+        one = len({text.casefold() for text in strays}) == 1 and not has_digits(strays)
+        few |= one and distinct > FEW_NUMBERS and known >= sum(strays.values())
         return few and distinct >= (1 if len(self.texts) == distinct else 2)
 
     def strays(self, values: Floats) -> dict[str, int]:
@@ -200,6 +203,9 @@ class DistinctTexts:
         each = zip(self.texts, self.counts, values, strict=True)
         return {t: n for t, n, v in each if np.isnan(v) and not is_marker(t)}
 
+
+#: Up to so many distinct numbers a word that occurs again is one more level.
+FEW_NUMBERS = 20
 
 #: Numbers that stand for a missing one, and those from this size on.
 _EXTREMES, LARGE = {-1.0, -128.0, 255.0, 65535.0, 4294967295.0}, 1e19

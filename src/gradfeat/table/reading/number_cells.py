@@ -29,7 +29,7 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+
 _NOTHING_MORE = re.compile(r"(?<=\d)\s?/[-=]$")  # of rupees and shillings without parts
 _QUOTED = re.compile(r"'(?=[-+\d.])([^']*)'?|\"(?=[-+\d.])([^\"]*)\"")
 _POWER = re.compile(r"\s?[x*.]\s?10(?:\s?(?:\^|\*\*)\s?([-+]?\d+)|([⁻⁺]?[⁰¹²³⁴-⁹]+))")
-_FORTRAN = re.compile(r"(?<=\d)[dD](?=[-+]\d{2,3}$)", re.ASCII)
+_FORTRAN = re.compile(r"(?<=\d)(?:[dD]|\s[eE])(?=[-+]\d{1,3}$)", re.ASCII)
 _FRACTION = re.compile(r"([-+]?)(?:(\d+)[ -])?(\d{1,2})/(2|3|4|8|16|32|64)", re.ASCII)
 
 _WORDS = """

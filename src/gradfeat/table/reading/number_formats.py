@@ -56,6 +56,7 @@ class NumberFormat:
 
     def _number(self, text: str) -> float:
         cell = taken_apart(text)
+        cell = _in_millions(cell) if cell and self.scaled and not self.unit else cell
         if cell is None or not self._has_unit(cell) or (cell.scale != 1 and not self.scaled):
             return np.nan
         value = self._value(cell.body)
@@ -152,6 +153,16 @@ def one_group(text: str, grouped: re.Pattern[str]) -> bool:
     return bool(cell and grouped.fullmatch(cell.body) and len(cell.body) < len("1.234.567"))
 
 
+def range_among(text: str, values: NDArray[np.float64]) -> bool:
+    """Whether a text is as 1133 - 1384, of two numbers among the others, which a code seldom is.
+
+    >>> range_among("20 - 30", np.array([1.0, 99.0])), range_among("20-3", np.array([1.0, 99.0]))
+    (True, False)
+    """
+    ends = [float(one) for one in re.split(r"\s?[-–]\s?", text) if one.isdecimal()]
+    return len(ends) == 2 and bool(np.nanmin(values) <= ends[0] < ends[1] <= np.nanmax(values))
+
+
 #: Of so many cells that are no markers of missing values at least one may be none of the others.
 ONE_STRAY_IN = 10
 
@@ -191,6 +202,8 @@ def find_format(texts: Sequence[str], counts: Sequence[int], decimals: str = "")
     """
     cells = [(taken_apart(text), count) for text, count in zip(texts, counts, strict=True)]
     numbers = [(cell, count) for cell, count in cells if cell is not None]
+    if any(cell.scale == 1e3 and not cell.unit for cell, _ in numbers):
+        numbers = [(_in_millions(cell), count) for cell, count in numbers]
     flags = _flagged(numbers)
     numbers = [(replace(c, unit="") if flags else c, n) for c, n in numbers]
     unit, scaled = _unit(numbers), _scaled(numbers)
@@ -262,6 +275,11 @@ def _thousands_too(written: NumberFormat, numbers: Sequence[tuple[WrittenNumber,
         return False
     below = float(np.median(others)) / float(np.median(grouped))
     return 100 < below < 10_000 and max(grouped) < float(np.median(others))
+
+
+def _in_millions(cell: WrittenNumber) -> WrittenNumber:
+    """2.4m as it is meant beside 902k: no metres."""
+    return replace(cell, unit="", scale=1e6) if cell.unit == "m" else cell
 
 
 def _sizes(cells: Sequence[WrittenNumber]) -> dict[WrittenNumber, float]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from gradfeat.rows.sources.tables import Cells
-from gradfeat.table.reading.missing import DistinctTexts, written_for_missing
+from gradfeat.table.reading.missing import FEW_NUMBERS, DistinctTexts, written_for_missing
 from gradfeat.table.reading.number_cells import FRACTION, taken_apart
 from gradfeat.table.reading.number_formats import (
     GROUPED,
@@ -28,6 +28,7 @@ from gradfeat.table.reading.number_formats import (
     in_one_size,
     one_group,
     one_groups,
+    range_among,
     without_unit,
 )
 from gradfeat.table.reading.plan import (
@@ -36,6 +37,7 @@ from gradfeat.table.reading.plan import (
     Floats,
     by_distinct,
     cell_text,
+    has_digits,
     truths,
     unread_cells,
     with_gaps,
@@ -43,9 +45,6 @@ from gradfeat.table.reading.plan import (
 from gradfeat.table.reading.units import FEET, PARTS
 from gradfeat.table.results import Kind
 from gradfeat.wording import numbered_on, written_twice
-
-#: Up to so many distinct whole numbers a word that occurs again is one more level.
-FEW_NUMBERS = 20
 
 #: How many whole numbers with a mark between thousands may tell that they are.
 MANY_GROUPED = 20
@@ -356,8 +355,8 @@ def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
     if not _whole(found.texts, values):
         return False
     strays = found.strays(values)
-    with_digits = sum(n for t, n in strays.items() if any(c.isdigit() for c in t))
-    return with_digits > 1 or _few_with_words(found, values)
+    codes = [n for t, n in strays.items() if has_digits([t]) and not range_among(t, values)]
+    return sum(codes) > 1 or _few_with_words(found, values)
 
 
 def _powers(found: DistinctTexts) -> bool:
