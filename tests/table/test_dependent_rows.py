@@ -116,6 +116,8 @@ def test_scores_of_new_groups_are_not_those_of_rows_that_the_model_knows_the_gro
     assert apart.table["R2"].iloc[0] < 0.3
     assert "whole groups" in apart.results.split
     assert [column.name for column in apart.results.columns] == ["x"]
+    also = gradfeat.compare(frame, "y", group_column="patient", ignore="patient", **asked)
+    assert also.results.split == apart.results.split
 
 
 def test_rows_are_held_out_by_one_column_of_a_table_in_memory():

@@ -393,7 +393,7 @@ def chosen_columns(table: Tables, request: Request) -> list[str]:
             f"The target {request.target!r} is among the columns to ignore: take it out of them, "
             "or give another target."
         )
-    ignored = {*request.ignore} - {request.time_column}
+    ignored = {*request.ignore}.difference(request.held_out_by)  # read, and no inputs
     kept = [name for name in table.names if name not in ignored]
     if request.target not in kept:
         raise no_target(request.target, kept, table.remarks)

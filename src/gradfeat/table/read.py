@@ -59,8 +59,8 @@ def as_frame(data: Any) -> pd.DataFrame:
     """
     match data:
         case pd.DataFrame():
-            refuse_complex(data)
-            return _own_types(data).set_axis(_plain_names(map(str, data.columns)), axis=1)
+            refuse_complex(frame := _own_types(data))  # pandas has no kind of some types
+            return frame.set_axis(_plain_names(map(str, data.columns)), axis=1)
         case [{}, *_]:  # records
             return pd.DataFrame(data)
         case np.ndarray(ndim=2):
@@ -112,7 +112,7 @@ def _own_type(column: pd.Series) -> pd.Series:
         case np.dtype(isnative=False) as kind:
             return column.astype(kind.newbyteorder("="))
         case kind if str(kind).endswith("[pyarrow]"):
-            return pd.Series(pa.array(column).to_pandas().to_numpy(), column.index)
+            return pa.array(column).to_pandas().set_axis(column.index)
     return of_64_bits(column)
 
 

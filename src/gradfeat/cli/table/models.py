@@ -28,7 +28,7 @@ from gradfeat.table.results import Importances, Interval, UnreadCells
 from gradfeat.table.saved import FEATURES, MODEL, fitted_on, load_table_model, model_file
 from gradfeat.table.table_model import TableModel
 from gradfeat.table.unread import unread_sentence
-from gradfeat.wording import finite, layout_sentence
+from gradfeat.wording import counted, finite, layout_sentence
 
 
 def predict_table(
@@ -57,7 +57,7 @@ def predict_table(
             with Path(folder, "rows").open(encoding="utf-8") as written:
                 copyfileobj(written, sys.stdout)
     where = "the standard output" if printed else with_link(out)
-    console.say(f"{rows:,} predictions of {table_model.target}: {where}")
+    console.say(f"{counted(rows, 'prediction')} of {table_model.target}: {where}")
     if interval is not None:
         about = table_model.target, table_model.classes, len(table_model.held)
         console.say(interval_sentence(*about, interval))
