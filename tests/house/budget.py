@@ -44,7 +44,7 @@ ROOMS: Final = {
     "planning": Room(1_500, 11),
     "reports": Room(1_030, 4),
     "rows": Room(7_150, 31),
-    "table": Room(13_050, 49),
+    "table": Room(13_150, 49),
     "tasks": Room(2_250, 19),
     "theory": Room(6_950, 33),
 }

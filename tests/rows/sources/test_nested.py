@@ -80,6 +80,16 @@ def test_braces_in_text_are_no_objects(tmp_path):
     assert held(table)["x"].tolist() == ["{a}", "{b"]
 
 
+@pytest.mark.parametrize("way", ["lines", "lines with commas", "list"])
+def test_half_an_emoji_is_a_character_of_its_own(tmp_path, way):
+    rows = [json.dumps({"\ud83d x": text}) for text in ("a\ud83d", "\ud83d\ude00", "\\ud83d")]
+    text = (
+        f"[{','.join(rows)}]" if way == "list" else (",\n" if "commas" in way else "\n").join(rows)
+    )
+    (tmp_path / "t.json").write_text(text)
+    assert held(tables(tmp_path / "t.json"))["\ufffd x"].tolist() == ["a\ufffd", "😀", "\\ud83d"]
+
+
 def test_a_column_of_objects_and_other_values_is_refused(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"x": {"a": 1}}\n{"x": 3}\n')
     with pytest.raises(SourceError, match="column 'x' holds objects in some rows and 3 in another"):

@@ -82,7 +82,7 @@ class JsonLayout(Layout):
 
     def as_list(self, data: bytes) -> bytes:
         """Records as one JSON list, which is read in one go."""
-        return b"[%b]" % (_element(data) if self.listed else b",".join(_lines(data)))
+        return _whole(b"[%b]" % (_element(data) if self.listed else b",".join(_lines(data))))
 
     def objects_of(self, data: bytes, name: str, line: int) -> list[dict[str, Any]]:
         """All records, in one go where no name can occur twice, else one by one."""
@@ -106,7 +106,7 @@ class JsonLayout(Layout):
             text = data[start:end]
             if _element(text) if self.listed else text.strip():
                 begins = len(text) - len(text.lstrip(b"\r\n, \t"))
-                yield line + data.count(b"\n", 0, start + begins), _element(text) or text
+                yield line + data.count(b"\n", 0, start + begins), _whole(_element(text) or text)
             start = end
 
 
@@ -203,8 +203,23 @@ def _expanded(record: dict[str, Any], objects: Set[str], where: str) -> dict[str
     return flat
 
 
+#: Half a pair of surrogates, and escapes that stay.
+_HALF = rb"\\u[dD][89a-fA-F][\da-fA-F]{2}"
+_ESCAPES = re.compile(rb"(\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?!%b)\\.)|%b" % (_HALF, _HALF))
+
+
+def _whole(data: bytes) -> bytes:
+    r"""JSON in which half an emoji, as of a text that was cut within it, is the sign for none.
+
+    >>> _whole(rb"\uD83D \uD83D\uDE00 \\uD83D")
+    b'\\ufffd \\uD83D\\uDE00 \\\\uD83D'
+    """
+    return _ESCAPES.sub(lambda m: m[1] or rb"\ufffd", data) if re.search(_HALF, data) else data
+
+
 def _lines(data: bytes) -> Iterator[bytes]:
-    return (text for text in data.split(b"\n") if text.strip())
+    """Those that are not blank, without a comma at their ends."""
+    return (text.rstrip(b", \t\r") for text in data.split(b"\n") if text.strip())
 
 
 def _element(data: bytes) -> bytes:

@@ -154,11 +154,7 @@ def one_group(text: str, grouped: re.Pattern[str]) -> bool:
 
 
 def range_among(text: str, values: NDArray[np.float64]) -> bool:
-    """Whether a text is as 1133 - 1384, of two numbers among the others, which a code seldom is.
-
-    >>> range_among("20 - 30", np.array([1.0, 99.0])), range_among("20-3", np.array([1.0, 99.0]))
-    (True, False)
-    """
+    """Whether a text is as 1133 - 1384, of two numbers among the others, which a code seldom is."""
     ends = [float(one) for one in re.split(r"\s?[-–]\s?", text) if one.isdecimal()]
     return len(ends) == 2 and bool(np.nanmin(values) <= ends[0] < ends[1] <= np.nanmax(values))
 
@@ -296,11 +292,7 @@ def _in_the_larger(cells: Sequence[WrittenNumber]) -> bool:
 
 
 def in_one_size(cells: Iterable[WrittenNumber | None]) -> bool:
-    """Whether 1 is as much in each of the cells: none is in thousands or km beside others in m.
-
-    >>> in_one_size(map(taken_apart, ["1 €", "7 EUR"])), in_one_size(map(taken_apart, ["1K", "2"]))
-    (True, False)
-    """
+    """Whether 1 is as much in each of the cells: none is in thousands or km beside others in m."""
     return len({*_sizes([cell for cell in cells if cell]).values()}) == 1
 
 
