@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -435,6 +436,9 @@ def test_few_groups_are_told_in_place_of_a_signal():
     assert "more groups of 'by' or other columns are needed" in advice(none)
 
 
+NUMBER = r"((?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?)"
+
+
 @pytest.mark.usefixtures("without_shares")
 @pytest.mark.parametrize("when", [None, "when"])
 def test_rows_that_stream_are_diagnosed_as_rows_that_are_held(tmp_path, monkeypatch, when):
@@ -448,7 +452,11 @@ def test_rows_that_stream_are_diagnosed_as_rows_that_are_held(tmp_path, monkeypa
     held = module.diagnose(tables(tmp_path / "t.csv"), asked)
     pieces = tables(tmp_path / "t.csv", piece_rows=80)
     streamed = module.diagnose(pieces, asked, engine=Threads(2))
-    assert repr(replace(held, seconds=0.0)) == repr(replace(streamed, seconds=0.0))
+    # Sums of the same rows end in other bits where the blocks begin elsewhere in memory.
+    one, other = (re.split(NUMBER, repr(replace(d, seconds=0.0))) for d in (held, streamed))
+    assert one[::2] == other[::2]
+    numbers = [np.array(each[1::2], dtype=float) for each in (one, other)]
+    np.testing.assert_allclose(*numbers, rtol=1e-9, atol=1e-12)
     assert (held.n_rows, held.n_tested) == (700, 300)
     said = " ".join(remark.text for remark in held.remarks)
     assert "The rows that are used were drawn at random, by a hash." in said

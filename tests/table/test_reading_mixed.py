@@ -130,7 +130,13 @@ def test_one_word_beside_many_numbers_says_that_there_is_none(tmp_path, word, ro
     found = ROADS[road](tmp_path, pd.DataFrame({"x": cells, "z": Z, "y": shown + Z}))
     assert [note.kind for note in found.columns] == ["number", "number"]
     assert r_squared(found) > 0.999
-    assert [(one.example, one.cells) for one in found.unread] == [(word, N // 3)]
+    assert found.unread == ()
+    note = found.columns[0]
+    assert f"{word!r} says that there is no number, in 3" in note.remark
+    assert 50 < note.missing <= N // 3
+    plan = plan_column("x", pd.Series(cells))
+    later = plan.encode(pd.Series([word.upper(), "$5.00", "lost"])).unread
+    assert [(one.example, one.cells) for one in later] == [("lost", 1)]
 
 
 def test_two_words_or_few_numbers_are_levels_or_text():

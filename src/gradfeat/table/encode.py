@@ -347,14 +347,15 @@ def _note(
     distinct, missing = int(text.nunique()), int(text.isna().sum())
     if not own:
         return ColumnNote(plan.name, "dropped", distinct, missing, _why_dropped(distinct))
-    lost = sum(one.cells for one in block.unread if not one.read)
+    missing += sum(one.cells for one in block.unread if not one.read)
     treatment = plan.treatment(own)
-    if MISSING in block.parts:
-        treatment += _about_missing(missing + lost, own)
     remarks = [plan.assumption]
     if plan.kind == "number":
+        missing = int(np.isnan(block.parts[""]).sum())
         remarks.append(about_codes_for_missing(plan.name, block.parts[""]))
         remarks.append(about_weeks(plan.name, block.parts[""]))
+    if MISSING in block.parts:
+        treatment += _about_missing(missing, own)
     if plan.kind == "date":
         remarks.append(about_end_days(plan.name, block.parts["_seconds"]))
     if none:
@@ -368,7 +369,7 @@ def _note(
         remarks.append(f"{said}; write them alike to have one.")
     said = " ".join(remark for remark in remarks if remark)
     word, share = _word_of_gaps(column, text) if plan.kind in _OF_WORDS else ("", 0.0)
-    note = ColumnNote(plan.name, plan.kind, distinct, missing + lost, treatment, said)
+    note = ColumnNote(plan.name, plan.kind, distinct, missing, treatment, said)
     return replace(note, word=word, word_share=share)
 
 

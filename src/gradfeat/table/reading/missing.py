@@ -187,16 +187,30 @@ class DistinctTexts:
         there are at least four cells), and there are two values. One word beside many values is
         no stray but says that there is none, as `not tested` and `Free` do, in up to half of all.
         """
-        strays = self.strays(values)
-        known = sum(n for n, value in zip(self.counts, values, strict=True) if not np.isnan(value))
-        few = not strays or (
-            sum(strays.values()) * ONE_STRAY_IN <= known + sum(strays.values())
-            or (sum(strays.values()) == 1 and known + 1 >= _FEWEST_WITH_STRAY)
-        )
+        share, strays = self.stray_share(values), sum(self.strays(values).values())
+        few = share * ONE_STRAY_IN <= 1 or (strays == 1 and share * _FEWEST_WITH_STRAY <= 1)
         distinct = len(np.unique(values[~np.isnan(values)]))
-        one = len({text.casefold() for text in strays}) == 1 and not has_digits(strays)
-        few |= one and distinct > FEW_NUMBERS and known >= sum(strays.values())
+        few |= bool(self.one_word(values))
         return few and distinct >= (1 if len(self.texts) == distinct else 2)
+
+    def one_word(self, values: Floats) -> str:
+        """The one word beside many values, in more than one cell in ten and at most half; or ""."""
+        strays = self.strays(values)
+        one = len({text.casefold() for text in strays}) == 1 and not has_digits(strays)
+        many = len(np.unique(values[~np.isnan(values)])) > FEW_NUMBERS
+        often = 1 < self.stray_share(values) * ONE_STRAY_IN <= ONE_STRAY_IN / 2
+        return next(iter(strays)) if one and many and often else ""
+
+    def few_with_word(self, values: Floats) -> bool:
+        """Whether a stray stands in several rows beside few distinct values: 2WD, 4WD and AWD."""
+        distinct = len(np.unique(values[~np.isnan(values)]))
+        return distinct <= FEW_NUMBERS and max(self.strays(values).values(), default=0) > 1
+
+    def stray_share(self, values: Floats) -> float:
+        """The share of strays in the cells that are no markers of missing values."""
+        known = sum(n for n, value in zip(self.counts, values, strict=True) if not np.isnan(value))
+        strays = sum(self.strays(values).values())
+        return strays / max(known + strays, 1)
 
     def strays(self, values: Floats) -> dict[str, int]:
         """What has no value and is no marker of missing values either, with counts."""

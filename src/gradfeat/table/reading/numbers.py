@@ -44,7 +44,7 @@ from gradfeat.table.reading.plan import (
 )
 from gradfeat.table.reading.units import FEET, PARTS
 from gradfeat.table.results import Kind
-from gradfeat.wording import numbered_on, written_twice
+from gradfeat.wording import numbered_on, percent, written_twice
 
 #: How many whole numbers with a mark between thousands may tell that they are.
 MANY_GROUPED = 20
@@ -74,7 +74,8 @@ class NumberPlan(ColumnPlan):
     ``12*``, or is a fraction; `no_decimals`: the mark before decimals where training cells have
     only the one between thousands: beside 37,500 nothing tells whether 41.250 is 41250; `ends`:
     least and largest of the training rows; `truth`: whether all of them are 0 or 1; `no_unit`: a
-    cell without the unit that others have, which is no money.
+    cell without the unit that others have, which is no money; `word`: says that there is no number,
+    in a `share` of the training cells.
 
     Numbers beyond 1e150 are missing: the squares that every score and figure takes stay finite.
     """
@@ -90,6 +91,8 @@ class NumberPlan(ColumnPlan):
     ends: tuple[float, float] | tuple[()] = ()
     truth: bool = False
     no_unit: str = ""
+    word: str = ""
+    share: float = 0.0
 
     @classmethod
     def of(cls, name: str, values: Floats, **what: Any) -> NumberPlan:
@@ -114,6 +117,11 @@ class NumberPlan(ColumnPlan):
             said.append(
                 f"Some cells of {self.name!r} have {self.format.unit!r} behind the number and "
                 f"others, as {self.no_unit!r}, have not: all are taken as of one unit."
+            )
+        if self.word:
+            said.append(
+                f"In {self.name!r} {self.word!r} says that there is no number, in "
+                f"{percent(self.share)} of cells: these are missing."
             )
         if self.noted:
             value = f"{self.format.read([self.noted])[0]:.10g}"
@@ -182,7 +190,10 @@ class NumberPlan(ColumnPlan):
             how = f"without a unit, as if {self.format.unit!r} stood behind them"
             told.append(unread_cells(self.name, column, alone & ~lost, how, read=True))
         told.append(unread_cells(self.name, column, *far_from(values, self.ends), read=True))
-        unread = unread_cells(self.name, column, np.isnan(values), what, self._instead)
+        lost = np.isnan(values)
+        if self.word:
+            lost &= cell_text(column).str.casefold().ne(self.word.casefold()).to_numpy(bool)
+        unread = unread_cells(self.name, column, lost, what, self._instead)
         return with_gaps(self, {"": values}, (*sum(told, ()), *unread))
 
     def _otherwise(self, text: pd.Series) -> dict[str, Floats]:
@@ -269,11 +280,8 @@ def find_numbers(
     bodies = [cell.body for cell in map(taken_apart, found.texts) if cell]
     mark = written.format.decimal if written.format.thousands else ""
     whole = not any(mark and mark in body for body in bodies)
-    about = {
-        "format": written.format,
-        "otherwise": otherwise,
-        "noted": _noted(found, values, written.format),
-    }
+    about = {"format": written.format, "otherwise": otherwise, "word": found.one_word(values)}
+    about |= {"noted": _noted(found, values, written.format), "share": found.stray_share(values)}
     if written.format.measured:
         alone = (without_unit(found.texts) > 0) & (values != 0) & ~np.isnan(values)
         about["no_unit"] = next(compress(found.texts, alone), "")
@@ -346,7 +354,7 @@ def _noted(found: DistinctTexts, values: Floats, written: NumberFormat) -> str:
 def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
     """Whether what looks like numbers and strays are codes or levels together."""
     if written.measured and written.unit != FEET:
-        return _few_with_words(found, values)
+        return found.few_with_word(values)
     notes = _notes(found, values, written.flags).keys() - {FRACTION}
     if len(notes) > 1 and len(np.unique(values[~np.isnan(values)])) <= FEW_NUMBERS:
         return True
@@ -356,7 +364,7 @@ def _codes(found: DistinctTexts, values: Floats, written: NumberFormat) -> bool:
         return False
     strays = found.strays(values)
     codes = [n for t, n in strays.items() if has_digits([t]) and not range_among(t, values)]
-    return sum(codes) > 1 or _few_with_words(found, values)
+    return sum(codes) > 1 or found.few_with_word(values)
 
 
 def _powers(found: DistinctTexts) -> bool:
@@ -368,12 +376,6 @@ def _powers(found: DistinctTexts) -> bool:
     codes = sum(n for m, n in zip(said, found.counts, strict=True) if m and int(m[1]) % 3)
     pointed = any("." in text for text in found.texts)
     return not pointed and codes * ONE_STRAY_IN > sum(found.counts)
-
-
-def _few_with_words(found: DistinctTexts, values: Floats) -> bool:
-    """Whether a stray stands in several rows beside few distinct numbers: 2WD, 4WD and AWD."""
-    distinct = len(np.unique(values[~np.isnan(values)]))
-    return distinct <= FEW_NUMBERS and max(found.strays(values).values(), default=0) > 1
 
 
 def _whole(texts: Sequence[str], values: Floats) -> bool:
