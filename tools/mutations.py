@@ -318,7 +318,7 @@ MUTATIONS: Final = (
     Mutation("part along |x|^2 as any other of degree 2", _FINITE, "bulk / linear.phi) - products",
              "bulk / second.phi) - products", (FINITE, TEACHER)),
     Mutation("factor 2 of the trace of degree 2", _RIDGE, "trace**2 / (2 * traces.inputs)",
-             "trace**2 / traces.inputs", (RIDGE,)),
+             "trace**2 / traces.inputs", (RIDGE, FINITE)),
     Mutation("degree 2 left in the rest", _RIDGE, "teacher.beyond_linear - mean - second,",
              "teacher.beyond_linear - mean,", (RIDGE,)),
     *MUTATIONS_OF_FITS,
