@@ -1,12 +1,12 @@
-"""RFMRegressor against xRFM, each as it comes: time, memory, R2.
+"""RFMRegressor against xRFM and CatBoost, each as it comes: time, memory, R2.
 
     python benchmarks/rfm_defaults.py [--seeds 3] [--rows 5000]
 
 Single-index data y = He_2(u.x)/2 + He_4(u.x)/sqrt 48, d = 20, R2 on 5,000 further rows and the
 absolute cosine of the leading direction with u; and log price of diamonds, 10,000 training rows
 (numbers by gradfeat's encoder, R2 on 4,000 others). xRFM is given a fifth of its rows to choose its
-rounds, as its documentation does. One thread, processor seconds; every fit in a process of its own,
-peak memory of the process, the data and libraries included.
+rounds, as its documentation does; `--methods` leaves some out. One thread, processor seconds; every
+fit in a process of its own, peak memory of the process, the data and libraries included.
 """
 
 from __future__ import annotations
@@ -76,12 +76,23 @@ def theirs(X: np.ndarray, y: np.ndarray) -> tuple[Any, Any]:
     return predict, None
 
 
+def boosted(X: np.ndarray, y: np.ndarray) -> tuple[Any, Any]:
+    """CatBoost as it comes, on one thread."""
+    from catboost import CatBoostRegressor
+
+    model = CatBoostRegressor(thread_count=1, verbose=False, allow_writing_files=False).fit(X, y)
+    return model.predict, None
+
+
+METHODS = {"gradfeat": ours, "xrfm": theirs, "catboost": boosted}
+
+
 def fit_one(name: str, method: str, seed: int, rows: int) -> dict[str, float]:
     """One fit: processor seconds, R2, cosine, peak megabytes."""
     torch.set_num_threads(1)
     (X, y, X_test, y_test), u = diamonds(seed) if name == "diamonds" else single_index(seed, rows)
     start = time.process_time()
-    predict, direction = (ours if method == "gradfeat" else theirs)(X, y)
+    predict, direction = METHODS[method](X, y)
     seconds = time.process_time() - start
     errors = (predict(X_test) - y_test) ** 2
     line = {
@@ -100,6 +111,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", type=int, default=5000)
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--one", nargs=3)
     options = parser.parse_args()
     if options.one:
@@ -109,7 +121,7 @@ def main() -> None:
     torch.set_num_threads(1)
     print(machine())
     for name in ("single-index", "diamonds"):
-        lines: dict[str, list[dict[str, float]]] = {"gradfeat": [], "xrfm": []}
+        lines: dict[str, list[dict[str, float]]] = {m: [] for m in options.methods}
         for seed in range(options.seeds):
             for method in list(lines) if seed % 2 == 0 else list(lines)[::-1]:
                 command = [sys.executable, __file__, "--rows", str(options.rows)]

@@ -184,7 +184,7 @@ def test_a_setting_that_cannot_be_fails_with_its_name(name, setting, value, said
         ("shi23-shift", "D", [6, 7], "path"),
         ("shi23-shift", "k", [3, 5], "path"),
         ("shi23-shift", "m", [8, 10], "path"),
-        ("shi23-shift", "n_batch", [10, 20], "path"),
+        ("shi23-shift", "n_batch", [2, 20], "path"),
         ("shi23-shift", "p_o", [0.1, 0.5], "path"),
         ("shi23-shift", "step_size", [0.01, 1.0], "path"),
         ("shi23-shift", "n_first", [60, 90], "mass"),
@@ -193,8 +193,10 @@ def test_a_setting_that_cannot_be_fails_with_its_name(name, setting, value, said
     ],
 )
 def test_every_setting_changes_something(name, setting, values, metric):
-    base = {**SMALL[name], "p_uniform": 1.0} if setting == "inputs" else SMALL[name]
-    base = {**base, "p_uniform": 0.2} if metric == "mass" else base
+    # Half of the inputs uniform, nothing is learned in so few steps: one accuracy whatever is set.
+    shares = {"path": 1.0 if setting == "inputs" else 0.0, "mass": 0.2}
+    share = {"p_uniform": shares[metric]} if metric in shares else {}
+    base = {**SMALL[name], **share}
     table = run(experiment(name), seeds=1, arrays=True, **{**base, setting: values})
     assert not table.attrs["failures"]
     one, two = (np.atleast_1d(value) for value in table[metric])
