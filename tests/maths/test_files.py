@@ -163,5 +163,6 @@ def test_full_disk_leaves_the_old_file_whole(tmp_path, monkeypatch, step):
 
 def test_missing_folder(tmp_path):
     path = tmp_path / "none" / "report.html"
-    with pytest.raises(TableError, match="No such file"), refused(path):
+    words = r"No such file.*unchanged; make the folder '.*none', or give another place\.$"
+    with pytest.raises(TableError, match=words), refused(path):
         replace_file(path, b"new")

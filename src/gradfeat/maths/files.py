@@ -152,15 +152,22 @@ def _like_the_old(old: Path, new: Path) -> None:
                 os.setxattr(new, name, os.getxattr(old, name))
 
 
+#: What the system says where it has no room for more.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 @contextlib.contextmanager
 def refused(place: str | os.PathLike[str], error: type[Exception] = TableError) -> Iterator[None]:
     """Where the system does not let the block write to `place`, an `error` of one sentence."""
     try:
         yield
     except OSError as cause:
+        full = "free the disk, or " if cause.errno in _FULL else ""
+        absent = cause.errno == errno.ENOENT and not Path(place).parent.is_dir()
+        first = f"make the folder '{Path(place).parent}', or " if absent else full
         raise error(
             f"'{os.fspath(place)}' cannot be written ({cause.strerror or cause}): what was there "
-            "is unchanged; free the disk, or give another place."
+            f"is unchanged; {first}give another place."
         ) from cause
 
 
