@@ -17,7 +17,7 @@ from gradfeat.drawing.panels import finished, panels
 from gradfeat.drawing.types import Axes, DataFrame, Figure
 from gradfeat.lab import Experiment, Verdict, every, lazy
 from gradfeat.lab.claims import Check, undecided
-from gradfeat.lab.intervals import between, decided, t_quantile
+from gradfeat.lab.intervals import between, decided, normal_level, t_quantile
 from gradfeat.lab.rows import by_seed, factor_names, matching
 from gradfeat.maths.ranges import at_least, at_most
 
@@ -208,8 +208,7 @@ def everywhere(metric: str, share: float, errors: float, chosen: Chosen) -> Chec
             return undecided(f"{metric}: {seeds} seeds, and at least 2 are needed", seeds)
         away = np.array([one.mean() for one in cells])
         error = np.array([one.std(ddof=1) / len(one) ** 0.5 for one in cells])
-        level = (1 + math.erf(errors / math.sqrt(2))) / 2
-        bound = np.array([t_quantile(len(one) - 1, level) for one in cells])
+        bound = np.array([t_quantile(len(one) - 1, normal_level(errors)) for one in cells])
         beyond = np.maximum(np.abs(away) - share, 0) / np.maximum(error, 1e-12)
         worst = int((beyond / bound).argmax())
         words = (

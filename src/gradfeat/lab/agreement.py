@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from gradfeat.errors import ExperimentError, choices
-from gradfeat.lab.intervals import between, limits_of, verdict
+from gradfeat.lab.intervals import between, limits_of, normal_level, verdict
 from gradfeat.lab.rows import Where, by_seed, described, factor_names, matching, varying
 from gradfeat.lab.verdicts import Check, Verdict, undecided, worst
 
@@ -71,7 +70,7 @@ def agrees(
     """
 
     def check(table: pd.DataFrame) -> Verdict:
-        level = (1 + math.erf(z / math.sqrt(2))) / 2
+        level = normal_level(z)
         rows = matching(table, where)
         factors = factor_names(table)
         parts = [rows] if not factors else [part for _, part in rows.groupby(factors, sort=False)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -47,6 +48,15 @@ def mean_limits(values: NDArray[np.float64], level: float = 0.95) -> Limits:
     reach = float(t_quantile(len(values) - 1, level) * values.std(ddof=1) / len(values) ** 0.5)
     mean = float(values.mean())
     return Limits(mean, mean - reach, mean + reach)
+
+
+def normal_level(z: float) -> float:
+    """Pr[Z <= z], Z standard normal: the level at which Student's t stands for z standard errors.
+
+    >>> round(normal_level(1.959964), 6)
+    0.975
+    """
+    return (1 + math.erf(z / math.sqrt(2))) / 2
 
 
 def t_quantile(degrees: int, level: float) -> float:

@@ -347,15 +347,16 @@ def _note(
     distinct, missing = int(text.nunique()), int(text.isna().sum())
     if not own:
         return ColumnNote(plan.name, "dropped", distinct, missing, _why_dropped(distinct))
-    missing += sum(one.cells for one in block.unread if not one.read)
+    number = plan.kind == "number"
+    lost = sum(one.cells for one in block.unread if not one.read)
+    missing = int(np.isnan(block.parts[""]).sum()) if number else missing + lost
     treatment = plan.treatment(own)
-    remarks = [plan.assumption]
-    if plan.kind == "number":
-        missing = int(np.isnan(block.parts[""]).sum())
-        remarks.append(about_codes_for_missing(plan.name, block.parts[""]))
-        remarks.append(about_weeks(plan.name, block.parts[""]))
     if MISSING in block.parts:
         treatment += _about_missing(missing, own)
+    remarks = [plan.assumption]
+    if number:
+        remarks.append(about_codes_for_missing(plan.name, block.parts[""]))
+        remarks.append(about_weeks(plan.name, block.parts[""]))
     if plan.kind == "date":
         remarks.append(about_end_days(plan.name, block.parts["_seconds"]))
     if none:

@@ -187,30 +187,29 @@ class DistinctTexts:
         there are at least four cells), and there are two values. One word beside many values is
         no stray but says that there is none, as `not tested` and `Free` do, in up to half of all.
         """
-        share, strays = self.stray_share(values), sum(self.strays(values).values())
-        few = share * ONE_STRAY_IN <= 1 or (strays == 1 and share * _FEWEST_WITH_STRAY <= 1)
+        strays = self.strays(values)
+        share = self._share(values, strays)
+        alone = sum(strays.values()) == 1 and share * _FEWEST_WITH_STRAY <= 1
+        few = share * ONE_STRAY_IN <= 1 or alone or bool(_one_word(values, strays, share))
         distinct = len(np.unique(values[~np.isnan(values)]))
-        few |= bool(self.one_word(values))
         return few and distinct >= (1 if len(self.texts) == distinct else 2)
 
-    def one_word(self, values: Floats) -> str:
-        """The one word beside many values, in more than one cell in ten and at most half; or ""."""
+    def one_word(self, values: Floats) -> tuple[str, float]:
+        """The one word beside many values, and in which share of the cells; "" and 0 for none."""
         strays = self.strays(values)
-        one = len({text.casefold() for text in strays}) == 1 and not has_digits(strays)
-        many = len(np.unique(values[~np.isnan(values)])) > FEW_NUMBERS
-        often = 1 < self.stray_share(values) * ONE_STRAY_IN <= ONE_STRAY_IN / 2
-        return next(iter(strays)) if one and many and often else ""
+        share = self._share(values, strays)
+        word = _one_word(values, strays, share)
+        return (word, share) if word else ("", 0.0)
 
     def few_with_word(self, values: Floats) -> bool:
         """Whether a stray stands in several rows beside few distinct values: 2WD, 4WD and AWD."""
         distinct = len(np.unique(values[~np.isnan(values)]))
         return distinct <= FEW_NUMBERS and max(self.strays(values).values(), default=0) > 1
 
-    def stray_share(self, values: Floats) -> float:
+    def _share(self, values: Floats, strays: Mapping[str, int]) -> float:
         """The share of strays in the cells that are no markers of missing values."""
         known = sum(n for n, value in zip(self.counts, values, strict=True) if not np.isnan(value))
-        strays = sum(self.strays(values).values())
-        return strays / max(known + strays, 1)
+        return sum(strays.values()) / max(known + sum(strays.values()), 1)
 
     def strays(self, values: Floats) -> dict[str, int]:
         """What has no value and is no marker of missing values either, with counts."""
@@ -220,6 +219,14 @@ class DistinctTexts:
 
 #: Up to so many distinct numbers a word that occurs again is one more level.
 FEW_NUMBERS = 20
+
+
+def _one_word(values: Floats, strays: Mapping[str, int], share: float) -> str:
+    """The one word among strays beside many values, in more than one cell in ten, at most half."""
+    one = 1 < share * ONE_STRAY_IN <= ONE_STRAY_IN / 2 and len({*map(str.casefold, strays)}) == 1
+    many = one and not has_digits(strays) and len(np.unique(values)) > FEW_NUMBERS + 1
+    return next(iter(strays)) if many else ""
+
 
 #: Numbers that stand for a missing one, and those from this size on.
 _EXTREMES, LARGE = {-1.0, -128.0, 255.0, 65535.0, 4294967295.0}, 1e19

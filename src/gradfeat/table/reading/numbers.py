@@ -280,12 +280,12 @@ def find_numbers(
     bodies = [cell.body for cell in map(taken_apart, found.texts) if cell]
     mark = written.format.decimal if written.format.thousands else ""
     whole = not any(mark and mark in body for body in bodies)
-    about = {"format": written.format, "otherwise": otherwise, "word": found.one_word(values)}
-    about |= {"noted": _noted(found, values, written.format), "share": found.stray_share(values)}
+    about = {"format": written.format, "noted": _noted(found, values, written.format)}
+    about["word"], about["share"] = found.one_word(values)
     if written.format.measured:
         alone = (without_unit(found.texts) > 0) & (values != 0) & ~np.isnan(values)
         about["no_unit"] = next(compress(found.texts, alone), "")
-    return NumberPlan.of(name, values, **about, no_decimals=mark * whole)
+    return NumberPlan.of(name, values, otherwise=otherwise, **about, no_decimals=mark * whole)
 
 
 def _surely_thousands(found: DistinctTexts, mark: str) -> bool:
