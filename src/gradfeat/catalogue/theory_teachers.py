@@ -214,8 +214,8 @@ def everywhere(metric: str, share: float, errors: float, chosen: Chosen) -> Chec
         words = (
             f"{metric} / theory - 1 of {len(cells)} cells, at least {seeds} seeds each: furthest"
             f" beyond {share:g} by {beyond[worst]:.3g} standard errors, {away[worst]:+.3g} at"
-            f" {list(groups.groups)[worst]}; bound {bound[worst]:.3g}, as {errors:g}"
-            " of a normal law"
+            f" {list(groups.groups)[worst]}; bound {bound[worst]:.3g} (Student's"
+            f" t at the level of {errors:g} normal ones)"
         )
         estimate, reach = float(away[worst]), float(bound[worst] * error[worst])
         outcome = "holds" if beyond[worst] <= bound[worst] else "fails"
@@ -325,8 +325,8 @@ EXPERIMENT = Experiment(
     theory=theory,
     figure=figure,
     checks={
-        "In every setting on fresh rows the test error is within 3 % of the prediction, or what 3"
-        " standard errors are of a normal law beyond."
+        "In every setting on fresh rows the test error is within 3 % of the prediction up to"
+        " sampling error (Student's t at the level of 3 normal standard errors)."
         f" [{SOURCE}]": everywhere("test", 0.03, 3.0, fresh),
         f"So is the training loss on fresh rows, and that of random features. [{SOURCE}]": every(
             everywhere("plain_loss", 0.03, 3.0, fresh),
